@@ -8,7 +8,7 @@
 
 static bool is_of_result(const char *word)
 {
-    static const char *const flags[] = {"--overwrite", "--json", "--verbose"};
+    static const char *const flags[] = {"--overwrite", "--json", "--verbose", "--quiet"};
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
         if (strcmp(word, flags[i]) == 0)
             return true;

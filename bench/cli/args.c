@@ -213,6 +213,9 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
     case FLAG_VERBOSE:
         out->verbose = true;
         break;
+    case FLAG_QUIET:
+        out->quiet = true;
+        break;
     case FLAG_FAIL_ON:
         return take_rule(value, out, err);
     case FLAG_STRICT:

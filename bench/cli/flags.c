@@ -48,6 +48,10 @@ const struct dlb_flag dlb_flags[] = {
                    NULL},
     [FLAG_VERBOSE] = {"verbose", NULL, DLB_FLAG_RESULTS | DLB_FLAG_BESIDE,
                       "print all notes in full, before the answer", NULL},
+    [FLAG_QUIET] = {"quiet", NULL, DLB_FLAG_QUIET,
+                    "show no progress on stderr, neither the live view nor lines; notes and errors "
+                    "are still said",
+                    NULL},
     [FLAG_WORKLOAD] = {"workload", "NAME", DLB_FLAG_WORKLOAD,
                        "start from a built-in workload, or from a TOML file of your own; --config "
                        "files win over it",

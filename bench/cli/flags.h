@@ -19,6 +19,7 @@ enum dlb_flag_place {
     FLAG_DROP_CACHES,
     FLAG_JSON,
     FLAG_VERBOSE,
+    FLAG_QUIET,
     FLAG_WORKLOAD,
     FLAG_DATA,
     FLAG_ACCELERATOR,

@@ -1,5 +1,7 @@
 #include "bench/cli/verb.h"
 
+#include "bench/live/restore.h"
+
 #include <signal.h>
 #include <stddef.h>
 
@@ -10,6 +12,7 @@ static void on_signal(int number)
 {
     if (!atomic_exchange(&dlb_interrupted, true))
         return;
+    dlb_restore_now();
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }

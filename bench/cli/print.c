@@ -1,6 +1,5 @@
 #include "bench/cli/print.h"
 
-#include "bench/cli/progress.h"
 #include "bench/cli/verb.h"
 #include "core/base/json.h"
 #include "core/base/say.h"
@@ -46,7 +45,6 @@ int dlb_print_err(const struct dlb_err *err)
     if (!has_err)
         first_err = *err;
     has_err = true;
-    dlb_progress_clear();
     dlb_say(stderr, "dlbench: %s [%s]", dlb_err_text(err, text, sizeof text),
             dlb_code_name(err->code));
     return dlb_exit_code(err->status);

@@ -43,6 +43,7 @@ enum {
     DLB_FLAG_COMPARE = 1 << 14, /* --also-a PATH, --also-b PATH, --smallest SHARE, --between SHARE,
                                    --run */
     DLB_FLAG_TRACEML = 1 << 15, /* --traceml FILE */
+    DLB_FLAG_QUIET = 1 << 20,   /* --quiet: no progress on stderr */
     DLB_FLAG_REPORT = 1 << 16,  /* --format, --prometheus FILE */
     DLB_FLAG_HIDDEN = 1 << 4,   /* not in the help: dlbench starts its child processes with it */
 };
@@ -64,7 +65,7 @@ struct dlb_args {
     const char *prometheus; /* a file to write, or NULL */
     const char *write;      /* a file to write, or NULL */
     const char *from;       /* of the source, as the user wrote it; or NULL */
-    bool overwrite, json, verbose, dry_run;
+    bool overwrite, json, verbose, quiet, dry_run;
     struct dlb_rule rules[DLB_RULES_MAX]; /* [n_rules] */
     uint32_t n_rules;
     bool strict;

@@ -128,9 +128,9 @@ static int prepare(struct experiment *x, struct dlb_err *err)
         rc = open_folder(x, err);
     if (rc)
         return rc;
-    dlb_progress_begin(&x->watch.progress, x->scenario->name);
-    dlb_progress_update(&x->watch.progress, 0.0, "looking at what is to be measured");
     dlb_catch_interrupts();
+    dlb_progress_begin(&x->watch.progress, x->scenario->name, x->args->quiet);
+    dlb_progress_update(&x->watch.progress, 0.0, "looking at what is to be measured");
     struct dlb_prepare_input in = {.cfg = x->args->cfg,
                                    .scratch = x->folder.scratch,
                                    .available_bytes = x->host.available_bytes,
@@ -182,8 +182,7 @@ static struct dlb_tell telling(struct experiment *x)
                              .scenario = x->scenario,
                              .subject = &x->subject,
                              .plan = &x->plan,
-                             .kept = &x->resume.kept,
-                             .progress = &x->watch.progress};
+                             .kept = &x->resume.kept};
 }
 
 static uint32_t count(const struct experiment *x, const struct dlb_judgement *j,
@@ -426,12 +425,13 @@ int dlb_experiment_run(const struct dlb_args *args, const struct dlb_scenario *s
     if (args->dry_run) {
         code = dry_run(x, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
     } else if (prepare(x, &err) || make_plan(x, &err) || check_resumed(x, &err)) {
+        dlb_progress_end(&x->watch.progress);
         code = dlb_rules_refuse(args, scenario->name, &err);
     } else {
         const struct dlb_tell tell = telling(x);
         dlb_tell_left_out(&tell);
         int ran = execute(x, &err);
-        dlb_progress_end(&x->watch.progress, NULL);
+        dlb_progress_end(&x->watch.progress);
         /* What the journal's own run has written says more than this one's. */
         code = ran && err.code == DLB_ERR_JOURNAL_DIVERGES ? dlb_print_err(&err)
                                                            : report(x, ran, &err);

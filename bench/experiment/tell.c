@@ -57,12 +57,12 @@ static void tell_growing(const struct dlb_tell *t)
     uint32_t least, most;
     char from[40], to[40], run[40];
     t->scenario->n_runs(t->plan, &least, &most);
-    dlb_progress_note(t->progress,
-                      "dlbench: %s takes %u to about %u runs of %s each: %s to %s of steps alone; "
-                      "storage.max_minutes ends it earlier",
-                      t->scenario->name, least, most, dlb_duration_text(run_s, run, sizeof run),
-                      dlb_duration_text(run_s * least, from, sizeof from),
-                      dlb_duration_text(run_s * most, to, sizeof to));
+    dlb_say(stderr,
+            "dlbench: %s takes %u to about %u runs of %s each: %s to %s of steps alone; "
+            "storage.max_minutes ends it earlier",
+            t->scenario->name, least, most, dlb_duration_text(run_s, run, sizeof run),
+            dlb_duration_text(run_s * least, from, sizeof from),
+            dlb_duration_text(run_s * most, to, sizeof to));
 }
 
 /* A race has one block yet, and is as long as it takes to decide. */
@@ -74,20 +74,18 @@ static void tell_race(const struct dlb_tell *t)
     if (most_s > 0)
         (void)dlb_duration_text(most_s, most, sizeof most);
     (void)dlb_duration_text(block_s, block, sizeof block);
-    dlb_progress_note(
-        t->progress,
-        "dlbench: sweep repeats the cells that may be the answer until one is certain "
-        "enough; a block of all takes %s of steps alone; sweep.max_minutes ends it: "
-        "%s",
-        block, most);
+    dlb_say(stderr,
+            "dlbench: sweep repeats the cells that may be the answer until one is certain "
+            "enough; a block of all takes %s of steps alone; sweep.max_minutes ends it: "
+            "%s",
+            block, most);
     if (most_s > 0 && DLB_RACE_FIRST_LOOK * block_s > most_s)
-        dlb_progress_note(t->progress,
-                          "dlbench: note: a decision takes %d blocks at least: raise "
-                          "sweep.max_minutes, %s, or sweep fewer settings",
-                          DLB_RACE_FIRST_LOOK,
-                          t->subject->spec.run.max_batches == 0
-                              ? "set run.max_batches (0 is whole epochs)"
-                              : "lower run.max_batches");
+        dlb_say(stderr,
+                "dlbench: note: a decision takes %d blocks at least: raise "
+                "sweep.max_minutes, %s, or sweep fewer settings",
+                DLB_RACE_FIRST_LOOK,
+                t->subject->spec.run.max_batches == 0 ? "set run.max_batches (0 is whole epochs)"
+                                                      : "lower run.max_batches");
 }
 
 /* Before a long measurement: how to make it shorter. */
@@ -98,14 +96,13 @@ static void tell_long(const struct dlb_tell *t)
     bool whole = t->subject->spec.run.max_batches == 0;
     if (least_s < LONG_S)
         return;
-    dlb_progress_note(t->progress,
-                      "dlbench: note: this takes %s at least (%s runs, steps alone); to make it "
-                      "less, %s run.repeats%s",
-                      dlb_duration_text(least_s, least, sizeof least),
-                      dlb_count_text((double)t->plan->n_tasks, tasks, sizeof tasks),
-                      whole ? "set run.max_batches (0 is whole epochs) or lower"
-                            : "lower run.max_batches or",
-                      t->plan->axes.n > 0 ? ", or sweep fewer settings" : "");
+    dlb_say(stderr,
+            "dlbench: note: this takes %s at least (%s runs, steps alone); to make it "
+            "less, %s run.repeats%s",
+            dlb_duration_text(least_s, least, sizeof least),
+            dlb_count_text((double)t->plan->n_tasks, tasks, sizeof tasks),
+            whole ? "set run.max_batches (0 is whole epochs) or lower" : "lower run.max_batches or",
+            t->plan->axes.n > 0 ? ", or sweep fewer settings" : "");
 }
 
 void dlb_tell_resumed(const struct dlb_tell *t)
@@ -113,11 +110,11 @@ void dlb_tell_resumed(const struct dlb_tell *t)
     const struct dlb_kept *kept = t->kept;
     char spent[40];
     if (kept->resumes)
-        dlb_progress_note(t->progress,
-                          "dlbench: goes on after %s: %u repetitions are taken over; %u of a block "
-                          "that did not end are kept unjudged, and it runs anew",
-                          dlb_duration_text(kept->spent.elapsed_s, spent, sizeof spent),
-                          kept->n_taken, kept->n_unjudged);
+        dlb_say(stderr,
+                "dlbench: goes on after %s: %u repetitions are taken over; %u of a block "
+                "that did not end are kept unjudged, and it runs anew",
+                dlb_duration_text(kept->spent.elapsed_s, spent, sizeof spent), kept->n_taken,
+                kept->n_unjudged);
 }
 
 void dlb_tell_length(const struct dlb_tell *t)

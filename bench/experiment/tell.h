@@ -5,7 +5,6 @@
 #ifndef DLB_BENCH_EXPERIMENT_TELL_H
 #define DLB_BENCH_EXPERIMENT_TELL_H
 
-#include "bench/cli/progress.h"
 #include "core/base/config.h"
 #include "scenarios/run/kept.h"
 #include "scenarios/scenario.h"
@@ -17,7 +16,6 @@ struct dlb_tell {
     const struct dlb_subject *subject;
     const struct dlb_plan *plan;
     const struct dlb_kept *kept;
-    struct dlb_progress *progress;
 };
 
 /* Settings that have no effect here. */

@@ -3,6 +3,8 @@
 #include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/base/json.h"
+#include "core/base/say.h"
+#include "scenarios/run/task.h"
 #include "scenarios/spec/meaning.h"
 
 #include <math.h>
@@ -118,10 +120,60 @@ static void tell_failure(struct dlb_watch *watch, const struct dlb_task *task,
         return;
     if (!what[0])
         (void)dlb_watch_cell_name(watch->plan, task->index, name, sizeof(name));
-    dlb_progress_note(&watch->progress, "dlbench: %s%s%s failed in block %u: %s%s%s%s",
-                      task->kind == DLB_TASK_REFERENCE ? "reference " : "", what, name,
-                      task->block + 1, result->reason, coded ? " [" : "",
-                      coded ? dlb_code_name(result->code) : "", coded ? "]" : "");
+    dlb_say(stderr, "dlbench: %s%s%s failed in block %u: %s%s%s%s",
+            task->kind == DLB_TASK_REFERENCE ? "reference " : "", what, name, task->block + 1,
+            result->reason, coded ? " [" : "", coded ? dlb_code_name(result->code) : "",
+            coded ? "]" : "");
+}
+
+/* What the device asks for if it never waits; NaN: not known. */
+static double demand_per_s(const struct dlb_watch *watch, const struct dlb_task *task)
+{
+    const struct dlb_spec *spec = dlb_task_spec(watch->plan, task);
+    if (!spec || dlb_task_mode(watch->plan, task) != DLB_MODE_MEASURE ||
+        !(spec->device.step_ms > 0))
+        return (double)NAN;
+    return (double)spec->loader.batch_size * (double)spec->accelerators.count * 1e3 /
+           spec->device.step_ms;
+}
+
+/* Where the race stood after its last block. */
+static void show_race(const struct dlb_plan *plan, struct dlb_view_race *out)
+{
+    *out = (struct dlb_view_race){.there = plan->race, .probability = (double)NAN};
+    if (!plan->race)
+        return;
+    const struct dlb_race *race = &plan->race->race;
+    out->decides = DLB_RACE_DECIDE;
+    for (uint32_t i = 0; i < race->input.n_cells; i++) {
+        out->n_left += race->cells[i].runs;
+        out->n_all += race->cells[i].state != DLB_RACE_FAILED;
+    }
+    if (race->n_looked == 0 || race->leader < 0)
+        return;
+    char name[64], settings[200];
+    uint32_t leader = (uint32_t)race->leader;
+    (void)snprintf(out->leader, sizeof(out->leader), "%s %s",
+                   dlb_watch_cell_name(plan, leader, name, sizeof(name)),
+                   dlb_watch_cell_text(plan, leader, settings, sizeof(settings)));
+    out->probability = race->cells[leader].probability;
+}
+
+/* For the live view. */
+static void show(struct dlb_watch *watch, const struct dlb_runner_event *event)
+{
+    struct dlb_view *view = &watch->progress.view;
+    if (event->what == DLB_RUNNER_START) {
+        dlb_rates_restart(&watch->seen);
+        view->measures = event->task->kind != DLB_TASK_WARM;
+        view->demand_per_s = demand_per_s(watch, event->task);
+        view->rates = (struct dlb_rates){.samples_per_s = (double)NAN, .idle_frac = (double)NAN};
+        show_race(watch->plan, &view->race);
+    }
+    if (!event->live)
+        return;
+    dlb_rates_look(&watch->seen, event->live, dlb_now_ns());
+    dlb_rates_of(&watch->seen, event->live, &view->rates);
 }
 
 void dlb_watch_event(void *ctx, const struct dlb_runner_event *event)
@@ -140,5 +192,7 @@ void dlb_watch_event(void *ctx, const struct dlb_runner_event *event)
     double gone_s = (double)(dlb_now_ns() - watch->start_ns) / 1e9;
     double frac = isfinite(event->eta_s) ? gone_s / (gone_s + event->eta_s) : (double)NAN;
     describe(watch, event, text, sizeof(text));
+    if (watch->progress.live)
+        show(watch, event);
     dlb_progress_update(&watch->progress, frac, text);
 }

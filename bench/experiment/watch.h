@@ -1,15 +1,18 @@
-/* Reports the execution of a plan on stderr: the runner's events become progress and notes.
+/* Reports the execution of a plan on stderr: the runner's events become progress, rates of the
+ * running process, and notes.
  *
  * Floor 5. Control thread. */
 #ifndef DLB_BENCH_EXPERIMENT_WATCH_H
 #define DLB_BENCH_EXPERIMENT_WATCH_H
 
 #include "bench/cli/progress.h"
+#include "bench/live/rates.h"
 #include "scenarios/run/runner.h"
 #include "scenarios/scenario.h"
 
 struct dlb_watch {
     struct dlb_progress progress; /* begun */
+    struct dlb_rates_seen seen;   /* of the current task's process */
     const struct dlb_plan *plan;
     bool grows; /* the plan adds tasks while it runs, so their number is not known */
     uint64_t start_ns;

@@ -33,10 +33,10 @@ static int measure(const struct dlb_args *args, const struct dlb_calibrate_opts 
                          : DLB_OK;
     if (rc)
         return rc;
-    dlb_progress_begin(&progress, "calibrate");
     dlb_catch_interrupts();
+    dlb_progress_begin(&progress, "calibrate", args->quiet);
     rc = dlb_calibrate_measure(&how, answer, err);
-    dlb_progress_end(&progress, NULL);
+    dlb_progress_end(&progress);
     return rc;
 }
 
@@ -111,7 +111,7 @@ const struct dlb_verb dlb_verb_calibrate = {
         "With --json: command, target, interpreter, device, clock, torch, python, steps, "
         "warmup_steps, median_ms, mean_ms, stdev_ms, error_frac, settled, step_ms, step_dist, "
         "step_stdev_ms, step_source, path (null: not written).",
-    .flags = DLB_FLAG_JSON | DLB_FLAG_WRITE,
+    .flags = DLB_FLAG_JSON | DLB_FLAG_WRITE | DLB_FLAG_QUIET,
     .groups = groups,
     .section = "calibrate",
     .examples = {"dlbench calibrate --python train.py:make_step --write step.toml",

@@ -215,7 +215,7 @@ const struct dlb_verb dlb_verb_compare = {
         "What differs in configuration, data, machine and program is listed, first what may "
         "explain the change; --verbose lists the rest as well.",
     .flags = DLB_FLAG_PATH | DLB_FLAG_BESIDE | DLB_FLAG_JSON | DLB_FLAG_RULES | DLB_FLAG_COMPARE |
-             DLB_FLAG_RESULTS | DLB_FLAG_RESUME,
+             DLB_FLAG_RESULTS | DLB_FLAG_RESUME | DLB_FLAG_QUIET,
     .examples = {"dlbench compare results/before results/after --fail-on slower",
                  "dlbench compare results/sweep#2 results/sweep#5",
                  "dlbench compare --run before.toml after.toml"},

@@ -73,34 +73,33 @@ static const char *coded(const struct dlb_err *err, char text[ERR_TEXT_CAP])
     return text;
 }
 
-static void name(struct watched *watched, struct named *list, const char *what,
-                 const struct dlb_err *why)
+static void name(struct named *list, const char *what, const struct dlb_err *why)
 {
     char text[ERR_TEXT_CAP];
 
     if (list->n == MAX_NAMED)
         return;
     list->err[list->n++] = *why;
-    dlb_progress_note(&watched->progress, "convert: %s: %s", what, coded(why, text));
+    dlb_say(stderr, "convert: %s: %s", what, coded(why, text));
 }
 
 static void skipped(void *ctx, const struct dlb_err *why, bool shard)
 {
     struct watched *watched = ctx;
-    name(watched, &watched->skipped,
-         shard ? "the rest of a shard is left out" : "a sample is left out", why);
+    name(&watched->skipped, shard ? "the rest of a shard is left out" : "a sample is left out",
+         why);
 }
 
 static void damaged(void *ctx, const struct dlb_err *why)
 {
     struct watched *watched = ctx;
-    name(watched, &watched->damaged, "a damaged image or clip is copied as it is", why);
+    name(&watched->damaged, "a damaged image or clip is copied as it is", why);
 }
 
 static void removed(void *ctx, const char *path)
 {
-    struct watched *watched = ctx;
-    dlb_progress_note(&watched->progress, "convert: removed %s, left by a killed convert", path);
+    (void)ctx;
+    dlb_say(stderr, "convert: removed %s, left by a killed convert", path);
 }
 
 static int set_text(struct dlb_config *cfg, const char *key, const char *text, struct dlb_err *err)
@@ -217,14 +216,14 @@ static void note_what_is_not_read(struct conversion *c)
     char tokens[80];
 
     if (c->ignored_access != DLB_ACCESS_AUTO)
-        dlb_progress_note(&c->watched.progress,
-                          "convert: dataset.access = \"%s\" is not used: the source is read as a "
-                          "stream",
-                          dlb_access_names[c->ignored_access]);
+        dlb_say(stderr,
+                "convert: dataset.access = \"%s\" is not used: the source is read as a "
+                "stream",
+                dlb_access_names[c->ignored_access]);
     for (uint32_t i = 0; i < dlb_shape_n_named(&c->ds.shape); i++)
-        dlb_progress_note(&c->watched.progress, "convert: odd: %s", c->ds.shape.odd[i]);
+        dlb_say(stderr, "convert: odd: %s", c->ds.shape.odd[i]);
     if (*left_tokens(c, tokens, sizeof tokens))
-        dlb_progress_note(&c->watched.progress, "convert: left out: %s", tokens);
+        dlb_say(stderr, "convert: left out: %s", tokens);
 }
 
 static int convert(struct conversion *c, const struct dlb_args *args, struct dlb_err *err)
@@ -264,11 +263,11 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
                               .to_path = args->target,
                               .overwrite = args->overwrite,
                               .watch = &watch};
-    dlb_progress_begin(&c->watched.progress, "convert");
-    note_what_is_not_read(c);
     dlb_catch_interrupts();
+    dlb_progress_begin(&c->watched.progress, "convert", args->quiet);
+    note_what_is_not_read(c);
     rc = dlb_convert(&how, &c->done, err);
-    dlb_progress_end(&c->watched.progress, NULL);
+    dlb_progress_end(&c->watched.progress);
     c->seconds = (double)(dlb_now_ns() - start_ns) * 1e-9;
     return rc;
 }
@@ -392,7 +391,7 @@ const struct dlb_verb dlb_verb_convert = {
         "unlabelled, skipped_samples, cut_shards, skipped (the first of them), left_out_tokens "
         "(null: not counted), forgotten_keys (too many to compare with later shards' keys), n_odd, "
         "odd, seconds.",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_PATH | DLB_FLAG_TARGET,
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_PATH | DLB_FLAG_TARGET | DLB_FLAG_QUIET,
     .examples = {"dlbench convert photos photos.shards --format webdataset",
                  "dlbench convert photos.shards photos2 --format files",
                  "dlbench convert photos out.shards --format webdataset --dataset.on_error skip"},

@@ -43,7 +43,7 @@ const struct dlb_verb dlb_verb_gap = {
         "compare dlbench's rungs with direct, and PyTorch's with torch-direct. Ctrl-C ends the "
         "ladder. The result then holds the rungs measured so far, marked partial, and --resume DIR "
         "goes on with it.",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_RESUME | DLB_FLAG_JSON,
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_RESUME | DLB_FLAG_JSON | DLB_FLAG_QUIET,
     .groups = groups,
     .section = "gap",
     .examples = {"dlbench gap", "dlbench gap --samples 2000000 --batch-size 300000",

@@ -49,8 +49,7 @@ static void report(void *ctx, uint64_t n_done, uint64_t n_total, uint64_t n_byte
     uint64_t now_ns = dlb_now_ns();
 
     if (watched->resumed) /* dlb_generate has accepted the folder before it reports */
-        dlb_progress_note(&watched->progress, "gen: resuming what an earlier call began in %s",
-                          watched->resumed);
+        dlb_say(stderr, "gen: resuming what an earlier call began in %s", watched->resumed);
     watched->resumed = NULL;
     watch_pace(watched, n_done, n_bytes, now_ns);
     watched->n_done = n_done;
@@ -69,14 +68,14 @@ static void report(void *ctx, uint64_t n_done, uint64_t n_total, uint64_t n_byte
 
 static void damaged(void *ctx, uint64_t n_files, const char *first)
 {
-    struct watched *watched = ctx;
     char count[40];
 
-    dlb_progress_note(
-        &watched->progress,
-        "gen: %s of the files written earlier %s missing or damaged, the first is %s: "
-        "written again",
-        dlb_count_text((double)n_files, count, sizeof count), n_files == 1 ? "is" : "are", first);
+    (void)ctx;
+    dlb_say(stderr,
+            "gen: %s of the files written earlier %s missing or damaged, the first is %s: "
+            "written again",
+            dlb_count_text((double)n_files, count, sizeof count), n_files == 1 ? "is" : "are",
+            first);
 }
 
 /* Opens the finished data set: its figures are read back from disk, and some samples compared. */
@@ -147,7 +146,7 @@ static bool was_interrupted(const char *path)
     return access(mark, F_OK) == 0;
 }
 
-static int generate(const struct dlb_gen *gen, uint64_t *n_written, struct dlb_err *err)
+static int generate(const struct dlb_gen *gen, bool quiet, uint64_t *n_written, struct dlb_err *err)
 {
     struct watched watched = {.start_ns = dlb_now_ns(),
                               .sample_bytes =
@@ -155,12 +154,12 @@ static int generate(const struct dlb_gen *gen, uint64_t *n_written, struct dlb_e
     struct dlb_gen_progress progress = {report, &watched, &dlb_interrupted, damaged};
     int status;
 
-    dlb_progress_begin(&watched.progress, "gen");
+    dlb_catch_interrupts();
+    dlb_progress_begin(&watched.progress, "gen", quiet);
     if (was_interrupted(gen->path))
         watched.resumed = gen->path;
-    dlb_catch_interrupts();
     status = dlb_generate(gen, 0, &progress, n_written, err);
-    dlb_progress_end(&watched.progress, NULL);
+    dlb_progress_end(&watched.progress);
     if (status == DLB_E_CANCELLED)
         (void)dlb_fail(err, DLB_ERR_CANCELLED, gen->path, DLB_NO_OFFSET,
                        "interrupted; no work is lost: the same command resumes it");
@@ -184,7 +183,7 @@ static int run(const struct dlb_args *args)
                            .codec = dlb_codecs[spec->dataset.codec],
                            .format_opts = dlb_spec_format_opts(spec),
                            .path = spec->dataset.path};
-    if (generate(&gen, &n_written, &err) != DLB_OK)
+    if (generate(&gen, args->quiet, &n_written, &err) != DLB_OK)
         goto failed;
     if (look(spec, &gen, &shape, &n_checked, &err) != DLB_OK)
         goto failed;
@@ -221,7 +220,7 @@ const struct dlb_verb dlb_verb_gen = {
         "some samples are read back and compared with what was generated (tokens are not).\n\n"
         "With --json: command, path, format, codec, samples, bytes, written (samples, by this "
         "call), verified (samples compared), seconds.",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD,
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD | DLB_FLAG_QUIET,
     .examples = {"dlbench gen --config quickstart.toml",
                  "dlbench gen --workload resnet50 --path /mnt/resnet50",
                  "dlbench gen --config quickstart.toml --dataset.path /tmp/d"},

@@ -192,7 +192,7 @@ const struct dlb_verb dlb_verb_try = {
         "  dlbench /data/imagenet/train\n"
         "  dlbench try train --loader.batch_size 64 --device.step_ms 50",
     .flags = DLB_FLAG_PATH | DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_PLAN |
-             DLB_FLAG_SWEEP,
+             DLB_FLAG_SWEEP | DLB_FLAG_QUIET,
     .examples = {"dlbench /data/imagenet/train",
                  "dlbench try train --loader.batch_size 64 --device.step_ms 50",
                  "dlbench try train --dry-run"},

@@ -9,6 +9,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* Called with each line before it is written, so that what is drawn on the terminal can make room;
+ * NULL: nothing is. */
+void dlb_say_tell(void (*told)(FILE *out, const char *line));
+
 void dlb_say(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void dlb_vsay(FILE *out, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
 

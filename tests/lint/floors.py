@@ -34,6 +34,7 @@ MAY_INCLUDE = {
 DOORS = {
     "bench/calibrate": {"calibrate.h"},
     "bench/cli": {"again.h", "args.h", "help.h", "installed.h", "libraries.h", "own_file.h", "print.h", "progress.h", "verb.h"},
+    "bench/live": {"rates.h", "restore.h", "screen.h", "view.h"},
     "bench/experiment": {"compared.h", "experiment.h", "result.h", "rules.h", "watch.h"},
     "formats/codecs": {"audio.h", "augment.h", "image.h", "image_data.h", "inflate.h", "jpeg.h"},
     "formats/convert": {"convert.h"},
@@ -84,6 +85,8 @@ WRAPPED_IN = {
     "xxhash.h": ["core/base/hash.c"],
     "seccomp.h": ["core/base/sandbox.c"],
     "liburing.h": ["loaders/uring.c"],
+    "curses.h": ["bench/live/screen.c"],
+    "term.h": ["bench/live/screen.c"],
     "cmocka.h": ["tests/*"],
 }
 # Tests and benchmarks may use a library directly: they compare dlbench with it.

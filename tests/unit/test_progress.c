@@ -2,6 +2,7 @@
 
 #include "bench/cli/print.h"
 #include "core/base/clock.h"
+#include "core/base/say.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -19,7 +20,7 @@
 static struct dlb_progress at_start(double first_frac)
 {
     struct dlb_progress progress = {
-        .title = "work", .start_ns = 1000 * DLB_NS_PER_S, .first_frac = first_frac};
+        .view.title = "work", .start_ns = 1000 * DLB_NS_PER_S, .first_frac = first_frac};
     progress.has_first = true;
     return progress;
 }
@@ -41,12 +42,9 @@ static void a_name_in_the_line_is_escaped(void **state)
     char line[64];
 
     (void)state;
-    (void)dlb_progress_line(&progress, 0.5, "a\033[2J\n\xff", 1030 * DLB_NS_PER_S, 0, line,
+    (void)dlb_progress_line(&progress, 0.5, "a\033[2J\n\xff", 1030 * DLB_NS_PER_S, line,
                             sizeof line);
     assert_string_equal(line, "work: a\\x1b[2J\\x0a\\xff  ETA 30 s");
-    (void)dlb_progress_line(&progress, 0.5, "a\033[2J\n\xff", 1030 * DLB_NS_PER_S, 21, line,
-                            sizeof line);
-    assert_string_equal(line, "work: a\\x1b  ETA 30 s");
 }
 
 static void eta_is_unknown_at_first(void **state)
@@ -61,33 +59,25 @@ static void eta_is_unknown_at_first(void **state)
     assert_true(isnan(dlb_progress_eta_s(&progress, 0.5, 1010 * DLB_NS_PER_S)));
 }
 
-static void line_is_cut_to_the_width(void **state)
+static void the_eta_is_kept(void **state)
 {
     struct dlb_progress progress = at_start(0.0);
     uint64_t now_ns = 1010 * DLB_NS_PER_S;
     char line[200];
 
     (void)state;
-    assert_string_equal(dlb_progress_line(&progress, 0.25, "5 of 20", now_ns, 0, line, sizeof line),
+    assert_string_equal(dlb_progress_line(&progress, 0.25, "5 of 20", now_ns, line, sizeof line),
                         "work: 5 of 20  ETA 30 s");
-    assert_string_equal(dlb_progress_line(&progress, 0.01, "1 of 99", now_ns, 0, line, sizeof line),
+    assert_string_equal(dlb_progress_line(&progress, 0.01, "1 of 99", now_ns, line, sizeof line),
                         "work: 1 of 99  ETA 16 min 30 s");
-    assert_string_equal(dlb_progress_line(&progress, NAN, "5 of 20", now_ns, 0, line, sizeof line),
+    assert_string_equal(dlb_progress_line(&progress, NAN, "5 of 20", now_ns, line, sizeof line),
                         "work: 5 of 20");
-    assert_string_equal(dlb_progress_line(&progress, NAN, "5 of 20", now_ns, 9, line, sizeof line),
-                        "work: 5 o");
-    /* The text is cut and the ETA kept, down to the width of the ETA. */
-    assert_string_equal(
-        dlb_progress_line(&progress, 0.25, "5 of 20  cell 3", now_ns, 22, line, sizeof line),
-        "work: 5 of 2  ETA 30 s");
-    assert_string_equal(dlb_progress_line(&progress, 0.25, "5 of 20", now_ns, 4, line, sizeof line),
-                        "work");
-    assert_string_equal(dlb_progress_line(&progress, 0.25, "5 of 20", now_ns, 0, line, 18),
+    assert_string_equal(dlb_progress_line(&progress, 0.25, "5 of 20", now_ns, line, 18),
                         "work: 5  ETA 30 s");
-    /* Characters count, not bytes, and none is cut in two. */
+    /* No character is cut in two. */
     assert_string_equal(
-        dlb_progress_line(&progress, NAN, "\xc3\xa4\xc3\xb6\xc3\xbc", now_ns, 8, line, sizeof line),
-        "work: \xc3\xa4\xc3\xb6");
+        dlb_progress_line(&progress, 0.25, "\xc3\xa4\xc3\xb6\xc3\xbc", now_ns, line, 20),
+        "work: \xc3\xa4  ETA 30 s");
 }
 
 /* stderr to a file for the length of a call: plain lines. */
@@ -112,16 +102,20 @@ static size_t lines_of(void (*work)(void), char *text, size_t n_text)
     return n_lines;
 }
 
+static bool is_quiet;
+static uint32_t n_noted;
+
 static void many_updates(void)
 {
     struct dlb_progress progress;
 
-    dlb_progress_begin(&progress, "work");
+    dlb_progress_begin(&progress, "work", is_quiet);
     for (int i = 0; i < 100000; i++)
         dlb_progress_update(&progress, i / 100000.0, "busy");
-    dlb_progress_note(&progress, "a note %d", 7);
-    dlb_progress_clear();
-    dlb_progress_end(&progress, "over");
+    dlb_say(stderr, "a note %d", 7);
+    dlb_progress_end(&progress);
+    n_noted = progress.view.n_notes;
+    dlb_say(stderr, "after the end");
 }
 
 static void a_pipe_gets_few_plain_lines(void **state)
@@ -133,7 +127,8 @@ static void a_pipe_gets_few_plain_lines(void **state)
     assert_true(n_lines >= 3 && n_lines <= 8); /* more only where 100,000 calls take ten seconds */
     assert_int_equal(strncmp(text, "work: starting\n", 15), 0);
     assert_non_null(strstr(text, "a note 7\n"));
-    assert_non_null(strstr(text, "work: over\n"));
+    assert_non_null(strstr(text, "after the end\n"));
+    assert_int_equal(n_noted, 1);
     assert_null(strchr(text, '\033'));
     assert_null(strchr(text, '\r'));
 }
@@ -173,12 +168,27 @@ static void text_is_folded(void **state)
     }
 }
 
+static void quiet_says_notes_alone(void **state)
+{
+    char text[4096];
+
+    (void)state;
+    is_quiet = true;
+    assert_int_equal(lines_of(many_updates, text, sizeof text), 2);
+    is_quiet = false;
+    assert_string_equal(text, "a note 7\nafter the end\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_in_the_line_is_escaped), cmocka_unit_test(eta_follows_the_pace),
-        cmocka_unit_test(eta_is_unknown_at_first),       cmocka_unit_test(line_is_cut_to_the_width),
-        cmocka_unit_test(a_pipe_gets_few_plain_lines),   cmocka_unit_test(text_is_folded),
+        cmocka_unit_test(a_name_in_the_line_is_escaped),
+        cmocka_unit_test(eta_follows_the_pace),
+        cmocka_unit_test(eta_is_unknown_at_first),
+        cmocka_unit_test(the_eta_is_kept),
+        cmocka_unit_test(a_pipe_gets_few_plain_lines),
+        cmocka_unit_test(quiet_says_notes_alone),
+        cmocka_unit_test(text_is_folded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
