@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# The live view: more ways to end, terminals without one, and each command that has one.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+. "$DLB_SOURCE_DIR/tests/cli/terminal.sh"
+
+open_terminal 80 24
+type_line 'stty -g >modes.before'
+until_ended 0
+
+# --- signals that end it, once in order, and what a crash leaves
+for signal in TERM HUP INT SEGV ABRT QUIT; do
+    begin_run
+    kill "-$signal" "$pid"
+    until_screen "^end-$n_typed="
+    expect_restored
+done
+
+# --- stopped and resumed
+begin_run
+press C-z
+until_screen 'Stopped'
+[ "$(terminal_is alternate_on)" = 0 ] || failed "a stopped run should have left the alternate screen"
+in_tmux send-keys -l fg
+press Enter
+until_screen '^samples/s .* asked for'
+press q
+until_screen '^ready>'
+expect_restored
+
+run_half="$run_half --set run.repeats=1"
+# --- the answer on the same terminal stays
+resize_terminal 120 50
+type_line "clear; $run_half --set run.max_batches=40"
+until_screen '^workers '
+until_ended 0
+expect_screen '^ready>'
+grep -q 'samples/s' "$tmp/.screen" || failed "the answer should be on the screen: $(cat "$tmp/.screen")"
+expect_restored
+
+# --- NO_COLOR; without it there are colours
+type_line "$run_half >answer.txt"
+until_screen '^  0 \['
+in_tmux capture-pane -pe | grep -q "$(printf '\033')\[3[0-7]m" || failed "there should be colours"
+press C-c
+until_ended 130
+type_line "NO_COLOR=1 $run_half >answer.txt"
+until_screen '^  0 \['
+in_tmux capture-pane -pe | grep -q "$(printf '\033')\[[0-9;]*3[0-7]m" && failed "NO_COLOR: there should be no colour"
+press q
+until_ended 130
+
+# --- where there is no view: TERM=dumb, pipes, the background, --quiet
+for how in 'TERM=dumb' 'TERM=nothing-known'; do
+    type_line "clear; $how $run_half --set run.max_batches=20 >answer.txt"
+    until_ended 0
+    expect_screen '^run: starting$'
+done
+type_line "$run_half --set run.max_batches=20 >answer.txt 2>lines.txt"
+until_ended 0
+grep -q '^run: starting$' lines.txt || failed "a file gets lines: $(cat lines.txt)"
+grep -q "$(printf '\033')" lines.txt && failed "a file gets no control sequences"
+type_line "clear; $run_half --quiet --set run.max_batches=20 >answer.txt"
+until_ended 0
+expect_no_screen '^run: '
+type_line "clear; set -m; $run_half --set run.max_batches=20 >answer.txt & wait \$!"
+until_ended 0
+expect_screen '^run: starting$'
+expect_restored
+
+# --- each command that takes long
+data="--set dataset.format=files --set dataset.codec=raw --set dataset.path=data"
+type_line "clear; $dlbench gen $data --set generate.samples=60000 --set generate.sample_bytes=8192 >answer.txt"
+until_screen '^dlbench gen '
+expect_screen '% '
+expect_screen ' samples/s '
+expect_no_screen '^workers'
+until_ended 0
+type_line "clear; $dlbench convert data shards --format webdataset --set webdataset.shard_bytes=1000000 >answer.txt"
+until_screen '^dlbench convert '
+expect_screen ' of 60,000 samples'
+until_ended 0
+expect_restored
+
+type_line "clear; $dlbench storage --config half.toml --set storage.max_minutes=2 --set run.max_batches=100 --overwrite --run-name s >answer.txt"
+until_screen '^dlbench storage '
+until_screen '^samples/s .* of .* asked for'
+press q
+until_ended 130
+type_line "clear; $dlbench gap --set gap.samples=2000000 --overwrite --run-name g >answer.txt"
+until_screen '^dlbench gap '
+until_screen '^samples/s '
+press q
+until_ended 130
+
+# A race: 1 to 8 workers, of which 8 are twice as fast as 4.
+type_line "clear; $dlbench sweep --config half.toml --set 'sweep.loader.num_workers=[1, 4, 8]' --set sweep.confirm=none --set run.max_batches=24 --overwrite --run-name w >answer.txt"
+until_screen '^race +3 of 3 '
+for _ in 1 2 3 4 5 6 7 8; do
+    until_screen '[0-9]% that it is cell [0-9]+ num_workers=8' && break
+done
+press q
+until_ended 130
+expect_restored
+grep -q "$(printf '\033')" answer.txt && failed "stdout should hold no control sequence"
+finish
