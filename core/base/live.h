@@ -30,7 +30,7 @@ struct dlb_live_worker {
 
 struct dlb_live {
     /* By the training loop. */
-    _Atomic uint64_t n_samples;  /* delivered */
+    _Atomic uint64_t n_samples;  /* of steps that ended */
     _Atomic uint64_t stepped_ns; /* summed over devices: from the first step's start to the last
                                     one's end */
     _Atomic uint64_t busy_ns;    /* of these, within steps */

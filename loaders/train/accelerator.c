@@ -280,8 +280,6 @@ static int account(struct dlb_accelerator *a, struct dlb_err *err)
     common->n_batches++;
     if (common->how->heartbeat)
         atomic_store_explicit(common->how->heartbeat, common->n_batches, memory_order_relaxed);
-    if (common->how->live)
-        dlb_live_add(&common->how->live->n_samples, a->batch.n_samples);
     int rc = dlb_tally_add(&common->tally, &a->batch, common->epoch, &a->order, err);
     a->counted = true;
     a->since_ns = dlb_now_ns();
@@ -362,19 +360,6 @@ static int verify(struct dlb_accelerator *a, const struct dlb_flight *f, struct 
     return rc;
 }
 
-/* To a view of the running process. */
-static void show_step(struct dlb_accelerator *a, const struct dlb_dev_times *times)
-{
-    struct dlb_live *live = a->common->how->live;
-    uint64_t from_ns = a->stepped_ns ? a->stepped_ns : times->step_start_ns;
-
-    if (!live || times->step_end_ns < times->step_start_ns || times->step_end_ns < from_ns)
-        return;
-    dlb_live_add(&live->busy_ns, times->step_end_ns - times->step_start_ns);
-    dlb_live_add(&live->stepped_ns, times->step_end_ns - from_ns);
-    a->stepped_ns = times->step_end_ns;
-}
-
 /* The oldest step has ended: counts its stages, releases its slot and adds it to the window. */
 static int finish_oldest(struct dlb_accelerator *a, struct dlb_flight *f, uint64_t end_ns,
                          struct dlb_err *err)
@@ -397,7 +382,7 @@ static int finish_oldest(struct dlb_accelerator *a, struct dlb_flight *f, uint64
     if (how->checksum)
         rc = verify(a, f, err);
     dlb_window_add(&a->window, &f->step, a->common->out);
-    show_step(a, &f->step.times);
+    dlb_accelerator_show(a, &f->step);
     a->first = (a->first + 1) % (DLB_MAX_DEPTH + 1);
     a->n_flight--;
     a->since_ns = dlb_now_ns();

@@ -3,13 +3,15 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/terminal.sh"
 
+in_range() { [ "$1" -ge "$2" ] && [ "$1" -le "$3" ]; }
+
 # Figures that follow from what was planted, whatever else the machine does: a little less than they should be.
 expect_figures() {
     local rate idle
     rate=$(sed -nE 's/.* ([0-9]+) of 800 asked for.*/\1/p' "$tmp/.screen")
     idle=$(sed -nE 's/^idle .* ([0-9]+)% of the device.*/\1/p' "$tmp/.screen")
-    [ "${rate:-0}" -ge 250 ] && [ "$rate" -le 480 ] || failed "400 samples/s were planted, the screen says ${rate:-nothing}"
-    [ "${idle:-0}" -ge 40 ] && [ "$idle" -le 75 ] || failed "half of the time the device is idle, the screen says ${idle:-nothing}"
+    expect in_range "${rate:-0}" 250 480 # 400 samples/s were planted
+    expect in_range "${idle:-0}" 40 75   # half of the time
 }
 
 open_terminal 80 24

@@ -24,7 +24,8 @@ in_tmux send-keys -l fg
 press Enter
 until_screen '^samples/s .* asked for'
 press q
-until_screen '^ready>'
+until_screen '^dlbench: interrupted'
+until_screen '^ready> *$'
 expect_restored
 
 run_half="$run_half --set run.repeats=1"
@@ -69,15 +70,15 @@ expect_restored
 
 # --- each command that takes long
 data="--set dataset.format=files --set dataset.codec=raw --set dataset.path=data"
-type_line "clear; $dlbench gen $data --set generate.samples=60000 --set generate.sample_bytes=8192 >answer.txt"
+type_line "clear; $dlbench gen $data --set generate.samples=8000 --set generate.sample_bytes=8192 >answer.txt"
 until_screen '^dlbench gen '
-expect_screen '% '
+expect_screen '\] +[0-9]+%'
 expect_screen ' samples/s '
 expect_no_screen '^workers'
 until_ended 0
 type_line "clear; $dlbench convert data shards --format webdataset --set webdataset.shard_bytes=1000000 >answer.txt"
 until_screen '^dlbench convert '
-expect_screen ' of 60,000 samples'
+expect_screen ' of 8,000 samples'
 until_ended 0
 expect_restored
 

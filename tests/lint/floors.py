@@ -94,7 +94,7 @@ UNWRAPPED = ["tests/*"]
 
 LIBC = """
     alloca.h assert.h ctype.h dirent.h dlfcn.h elf.h endian.h errno.h fcntl.h fenv.h float.h fnmatch.h fts.h ftw.h getopt.h glob.h grp.h
-    inttypes.h langinfo.h libgen.h limits.h link.h locale.h malloc.h math.h mntent.h netdb.h poll.h pthread.h pwd.h regex.h
+    inttypes.h langinfo.h libgen.h limits.h link.h locale.h malloc.h math.h mntent.h netdb.h poll.h pthread.h pty.h pwd.h regex.h
     sched.h semaphore.h setjmp.h signal.h spawn.h stdalign.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h
     stdlib.h stdnoreturn.h string.h strings.h syscall.h termios.h threads.h time.h unistd.h wchar.h gnu/libc-version.h
     cpuid.h emmintrin.h immintrin.h tmmintrin.h x86intrin.h
