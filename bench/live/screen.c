@@ -79,9 +79,9 @@ static void take_colours(void)
     if ((no_color && no_color[0]) || !has_colors() || start_color() == ERR)
         return;
     short paper = use_default_colors() == OK ? -1 : COLOR_BLACK;
-    for (short i = 0; i < DLB_N_STYLES; i++)
+    for (int i = 0; i < DLB_N_STYLES; i++)
         if (ink[i])
-            (void)init_pair(i, ink[i], paper);
+            (void)init_pair((short)i, ink[i], paper);
 }
 
 /* The stream is ncurses' own, so that stderr's stays as it is. It has the locale's characters. */
