@@ -55,7 +55,8 @@ bool dlb_screen_size(uint32_t *n_rows, uint32_t *n_columns)
         *n_rows = size.ws_row;
         *n_columns = size.ws_col;
     }
-    return tcgetpgrp(STDERR_FILENO) == getpgrp();
+    pid_t in_front = tcgetpgrp(STDERR_FILENO); /* -1: a terminal that controls no session of ours */
+    return in_front < 0 || in_front == getpgrp();
 }
 
 /* What leaves the screen, for a signal that ends the program: nothing of ncurses may be called

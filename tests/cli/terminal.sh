@@ -30,7 +30,7 @@ press() { in_tmux send-keys "$1"; }
 
 # Waits until a line of the screen matches; it stays in $tmp/.screen.
 until_screen() {
-    for _ in $(seq 150); do
+    for _ in $(seq $((${patience_s:-15} * 10))); do
         screen
         grep -Eq -- "$1" "$tmp/.screen" && return 0
         sleep 0.1

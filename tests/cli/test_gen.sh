@@ -177,43 +177,4 @@ else
     echo "not shown: a full disk (no right to mount one)"
 fi
 
-# On a terminal the progress is one line that fits the window, also after it was made smaller.
-if command -v python3 >/dev/null; then
-    cat >live.py <<'PY'
-import fcntl, os, pty, re, signal, struct, subprocess, sys, termios, time
-main, side = pty.openpty()
-size = lambda columns: fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-size(50)
-p = subprocess.Popen(sys.argv[1:], stderr=side, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-                     env={**os.environ, "TERM": "xterm"})
-os.set_blocking(main, False)
-seen, narrow_at, deadline = b"", None, time.monotonic() + 60
-while p.poll() is None and time.monotonic() < deadline:
-    try:
-        seen += os.read(main, 65536)
-    except BlockingIOError:
-        time.sleep(0.01)
-    if narrow_at is None and seen.count(b"\r") >= 3:
-        size(20)
-        narrow_at = len(seen)
-    if narrow_at is not None and seen[narrow_at:].count(b"\r") >= 4:
-        p.send_signal(signal.SIGINT)
-        break
-p.wait(60)
-try:
-    seen += os.read(main, 65536)
-except OSError:
-    pass
-assert narrow_at is not None, seen
-live = lambda part: [re.sub(rb"\x1b\[[0-9]*[A-Za-z]", b"", x) for x in part.split(b"dlbench:")[0].split(b"\r")]
-assert max(map(len, live(seen[:narrow_at]))) < 50, seen
-assert max(map(len, live(seen[narrow_at:])[2:])) < 20, seen # the line under way may still be the wide one
-print("fits")
-PY
-    run python3 live.py "$dlbench" gen --set dataset.path=live "${raw[@]}" --set generate.samples=2000000
-    expect_exit 0
-    expect_out fits
-    rm -rf live
-fi
-
 finish
