@@ -69,16 +69,17 @@ expect_screen '^run: starting$'
 expect_restored
 
 # --- each command that takes long
-data="--set dataset.format=files --set dataset.codec=raw --set dataset.path=data"
-type_line "clear; $dlbench gen $data --set generate.samples=8000 --set generate.sample_bytes=8192 >answer.txt"
+patience_s=60
+data="--set dataset.format=webdataset --set dataset.codec=raw --set dataset.path=data"
+type_line "clear; $dlbench gen $data --set generate.samples=150000 --set generate.sample_bytes=1024 >answer.txt"
 until_screen '^dlbench gen '
 expect_screen '\] +[0-9]+%'
 expect_screen ' samples/s '
 expect_no_screen '^workers'
 until_ended 0
-type_line "clear; $dlbench convert data shards --format webdataset >answer.txt"
+type_line "clear; $dlbench convert data other --format webdataset >answer.txt"
 until_screen '^dlbench convert '
-expect_screen ' of 8,000 samples'
+expect_screen ' of 150,000 samples'
 until_ended 0
 expect_restored
 
@@ -96,7 +97,8 @@ until_ended 130
 # A race: 1 to 8 workers, of which 8 are twice as fast as 4.
 type_line "clear; $dlbench sweep --config half.toml --set 'sweep.loader.num_workers=[1, 4, 8]' --set sweep.confirm=none --set run.max_batches=12 --overwrite --run-name w >answer.txt"
 until_screen '^race +3 of 3 '
-patience_s=120 until_screen '[0-9]% that it is cell [0-9]+ num_workers=8' # after three blocks
+patience_s=120
+until_screen '[0-9]% that it is cell [0-9]+ num_workers=8' # after three blocks
 press q
 until_ended 130
 expect_restored
