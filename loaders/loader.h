@@ -12,6 +12,7 @@
 #include "core/host/osacct.h"
 #include "core/host/topo.h"
 #include "core/measure/meters.h"
+#include "core/measure/trace.h"
 #include "formats/dataset.h"
 
 #include <jansson.h>
@@ -63,14 +64,16 @@ struct dlb_job {
     const struct dlb_topo *topo; /* NULL: no placement */
     uint32_t rank, world;
     uint32_t n_loaders; /* in this process, each with num_workers workers; 0 counts as 1 */
+    uint32_t nth;       /* of them */
     uint32_t
         first_worker; /* number of its first worker among those of all loaders: for placement */
     uint64_t seed;
     struct dlb_shuffled *order; /* shared by the loaders of a process; NULL: each has its own */
     uint32_t
-        device_prefetch; /* slots that a device may hold, beside the one that is being copied */
-    uint32_t n_others;   /* devices that share this loader, beside the first */
-    bool checksum;       /* hash each sample's payload */
+        device_prefetch;     /* slots that a device may hold, beside the one that is being copied */
+    uint32_t n_others;       /* devices that share this loader, beside the first */
+    bool checksum;           /* hash each sample's payload */
+    struct dlb_trace *trace; /* where workers record what they do; NULL: nowhere */
     const atomic_bool *cancel; /* read before every sample that next() itself loads; may be NULL */
     /* Signalled with every batch that becomes ready and with every failure. A consumer of several
      * loaders calls their next() with a timeout of 0 and sleeps on this event. It lies in memory
@@ -118,6 +121,7 @@ struct dlb_batch {
     uint64_t made_hash;    /* with an augment: of what the device is to make of the batch, each
                               sample hashed with the hash so far as seed */
     uint64_t seq;          /* 0, 1, ... within the epoch, in order of delivery */
+    uint64_t number;       /* within the epoch, as its worker counts: what traces call it */
     uint64_t ready_ns;     /* when it could be taken (core/base/clock.h) */
     uint64_t taken_ns;     /* dlb_loader.elsewhere: when it was returned there; its copy follows */
     bool late;             /* dlb_loader.elsewhere: it was not ready when it was asked for */

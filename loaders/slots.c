@@ -167,5 +167,6 @@ struct dlb_batch dlb_slot_batch(const struct dlb_slots *slots, uint32_t slot, bo
                               .payload_hash = head->payload_hash,
                               .made_hash = head->made_hash,
                               .ready_ns = head->ready_ns,
+                              .number = head->number,
                               .slot = slot};
 }

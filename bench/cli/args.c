@@ -80,6 +80,18 @@ static int usage(const struct dlb_verb *verb, enum dlb_code code, const char *wh
                     verb->name, what, DLB_CUT(which, 40), verb->name);
 }
 
+/* The first verb of the help that has the flag; NULL: none. */
+static const struct dlb_verb *verb_with(const char *arg)
+{
+    struct word word = take_apart(arg);
+    if (!word.name)
+        return NULL;
+    for (const struct dlb_verb *const *verb = dlb_verbs; *verb; verb++)
+        if (!((*verb)->flags & DLB_FLAG_HIDDEN) && find_flag(*verb, &word))
+            return *verb;
+    return NULL;
+}
+
 static int unknown_flag(const struct dlb_verb *verb, const char *arg, struct dlb_err *err)
 {
     const char *nearest = NULL;
@@ -94,6 +106,11 @@ static int unknown_flag(const struct dlb_verb *verb, const char *arg, struct dlb
             nearest = flag->name;
         }
     }
+    const struct dlb_verb *other = verb_with(arg);
+    if (other)
+        return dlb_fail(err, DLB_ERR_USAGE_UNKNOWN_FLAG, NULL, DLB_NO_OFFSET,
+                        "%s: unknown flag \"%.*s\": it is a flag of `dlbench %s`", verb->name,
+                        DLB_CUT(arg, 40), other->name);
     if (nearest)
         return dlb_fail(err, DLB_ERR_USAGE_UNKNOWN_FLAG, NULL, DLB_NO_OFFSET,
                         "%s: unknown flag \"%.*s\"; did you mean \"--%s\"?", verb->name,
@@ -227,6 +244,9 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
     case FLAG_TRACEML:
         out->traceml = value;
         break;
+    case FLAG_TRACE:
+        out->trace = value;
+        break;
     case FLAG_ALSO_A:
     case FLAG_ALSO_B:
         return take_also(flag == &dlb_flags[FLAG_ALSO_B], value, out, err);
@@ -357,10 +377,11 @@ int dlb_args_parse(const struct dlb_verb *verb, int argc, char **argv, struct dl
         status = pass(verb, argc, argv, PHASE_FILES, out, err);
     if (status == DLB_OK)
         status = pass(verb, argc, argv, PHASE_OPTIONS, out, err);
-    if (status == DLB_OK && out->resume && (out->run_name || out->overwrite || out->dry_run))
+    if (status == DLB_OK && out->resume &&
+        (out->run_name || out->overwrite || out->dry_run || out->trace))
         return dlb_fail(err, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, "--resume", DLB_NO_OFFSET,
                         "%s: --resume names the folder of a run that has begun: leave --run-name, "
-                        "--overwrite and --dry-run out",
+                        "--overwrite, --dry-run and --trace out",
                         verb->name);
     if (status == DLB_OK)
         status = check_rules(verb, out, err);

@@ -88,6 +88,10 @@ const struct dlb_flag dlb_flags[] = {
     [FLAG_TRACEML] = {"traceml", "FILE", DLB_FLAG_TRACEML,
                       "write the result as TraceML's final_summary.json, too; replaces the file",
                       NULL},
+    [FLAG_TRACE] = {"trace", "FILE", DLB_FLAG_TRACE,
+                    "record what each worker, the training loop and the device do when, and write "
+                    "it as Chrome's trace JSON, which ui.perfetto.dev opens; replaces the file",
+                    NULL},
     [FLAG_ALSO_A] = {"also-a", "PATH", DLB_FLAG_COMPARE,
                      "a further result of what A measured, made at another time; may be repeated",
                      NULL},

@@ -31,6 +31,7 @@ enum dlb_flag_place {
     FLAG_STRICT,
     FLAG_JUNIT,
     FLAG_TRACEML,
+    FLAG_TRACE,
     FLAG_ALSO_A,
     FLAG_ALSO_B,
     FLAG_SMALLEST,

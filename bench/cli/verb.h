@@ -45,6 +45,7 @@ enum {
     DLB_FLAG_TRACEML = 1 << 15, /* --traceml FILE */
     DLB_FLAG_QUIET = 1 << 20,   /* --quiet: no progress on stderr */
     DLB_FLAG_REPORT = 1 << 16,  /* --format, --prometheus FILE */
+    DLB_FLAG_TRACE = 1 << 17,   /* --trace FILE */
     DLB_FLAG_HIDDEN = 1 << 4,   /* not in the help: dlbench starts its child processes with it */
 };
 
@@ -69,8 +70,8 @@ struct dlb_args {
     struct dlb_rule rules[DLB_RULES_MAX]; /* [n_rules] */
     uint32_t n_rules;
     bool strict;
-    const char *junit, *traceml;       /* files, or NULL */
-    const char *also[2][DLB_ALSO_MAX]; /* [n_also[side]] repeats of A and of B */
+    const char *junit, *traceml, *trace; /* files, or NULL */
+    const char *also[2][DLB_ALSO_MAX];   /* [n_also[side]] repeats of A and of B */
     uint32_t n_also[2];
     const char *smallest, *between; /* as the user wrote them, or NULL */
     bool measures;                  /* compare --run: the paths are configurations */

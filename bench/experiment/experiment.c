@@ -10,6 +10,7 @@
 #include "bench/experiment/rules.h"
 #include "bench/experiment/subject.h"
 #include "bench/experiment/tell.h"
+#include "bench/experiment/traced.h"
 #include "bench/experiment/watch.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
@@ -259,6 +260,7 @@ static int execute(struct experiment *x, struct dlb_err *err)
         .ctx = &x->watch,
         .kept = &x->resume.kept,
         .scenario = x->scenario,
+        .traces = x->args->trace != NULL,
     };
     const struct dlb_resume_run run = this_run(x);
     int rc = dlb_result_begin(&x->folder, x->environment, err);
@@ -357,6 +359,7 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
         (void)dlb_print_err(err);
     json_t *doc = build(x, ran != DLB_OK, &judgement);
     int ruled = dlb_rules_put(x->args, doc, NULL, &late) ? dlb_print_err(&late) : DLB_EXIT_OK;
+    int traced = dlb_traced_finish(x->args, &x->folder, &judgement, doc);
     enum dlb_result_part part = count(x, &judgement, DLB_CELL_OK) == 0      ? DLB_RESULT_NOTHING
                                 : ran || x->results.interrupted || fails(x) ? DLB_RESULT_PART
                                                                             : DLB_RESULT_WHOLE;
@@ -376,7 +379,7 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
                      dlb_resume_arguments(&x->resume, x->arguments));
     (void)fflush(stdout);
     int concluded = conclude(x, &judgement);
-    code = ran ? DLB_EXIT_FAILED : code ? code : concluded ? concluded : ruled;
+    code = ran ? DLB_EXIT_FAILED : code ? code : concluded ? concluded : ruled ? ruled : traced;
     code = dlb_rules_conclude(x->args, doc, code);
     json_decref(doc);
     dlb_judgement_free(&judgement);

@@ -35,6 +35,7 @@ int dlb_exports_check(const struct dlb_args *args, struct dlb_err *err)
 {
     int rc = check("--junit", args->junit, err);
     rc = rc ? rc : check("--traceml", args->traceml, err);
+    rc = rc ? rc : check("--trace", args->trace, err);
     return rc ? rc : check("--prometheus", args->prometheus, err);
 }
 

@@ -1,5 +1,5 @@
-/* Files that a result is also written to: --junit and --traceml; --prometheus is
- * checked here, and written by its verb.
+/* Files that a result is also written to: --junit and --traceml; --prometheus and --trace are
+ * checked here, and written by the verb and by traced.h.
  *
  * Floor 5, private to bench/experiment. Control thread. */
 #ifndef DLB_BENCH_EXPERIMENT_EXPORTS_H

@@ -57,7 +57,7 @@ int dlb_rules_refuse(const struct dlb_args *args, const char *command, struct dl
     struct dlb_args with = *args;
     struct dlb_err ignored; /* the caller's error is this one, or comes before it */
     int code = dlb_print_err(err);
-    with.traceml = NULL;
+    with.traceml = with.trace = NULL;
     if (dlb_exports_check(&with, &ignored))
         return code;
     json_t *doc = dlb_json_made(json_pack("{ss}", "command", command));

@@ -16,6 +16,7 @@
 #define MARK ".dlbench"
 #define MARK_HEAD "dlbench scratch folder\nprocess %ld\n" /* then: made, machine */
 #define MEMO "memo-"                                      /* loaders/device/memo.c */
+#define TRACE "trace-"                                    /* scenarios/run/runner.c */
 #define PYTHON "python-"                                  /* loaders/torch/interpreter.c */
 
 enum { MARK_BYTES = 512 };
@@ -150,11 +151,23 @@ static bool is_memo(const char *name)
            (*end == '\0' || dlb_is_temporary(name, (const char *[]){stem, NULL}, &process));
 }
 
+/* trace-BLOCK-AGAIN (scenarios/run/runner.h). */
+static bool is_trace(const char *name)
+{
+    size_t len = strlen(TRACE), n_block, n_again;
+    if (strncmp(name, TRACE, len) != 0)
+        return false;
+    n_block = strspn(name + len, "0123456789");
+    const char *again = name + len + n_block;
+    n_again = *again == '-' ? strspn(again + 1, "0123456789") : 0;
+    return n_block > 0 && n_again > 0 && again[1 + n_again] == '\0';
+}
+
 static bool is_written_there(const char *name)
 {
     static const char *const files[] = {"spec.json", "result.json", "log.txt", NULL};
     const char *process = NULL;
-    bool is = is_memo(name) || dlb_is_temporary(name, files, &process);
+    bool is = is_memo(name) || is_trace(name) || dlb_is_temporary(name, files, &process);
     for (int i = 0; files[i] && !is; i++)
         is = strcmp(name, files[i]) == 0;
     for (const struct dlb_embedded *script = dlb_gap_scripts; !is && script->name; script++)

@@ -3,6 +3,7 @@
 #include "bench/cli/verb.h"
 #include "bench/verbs/hidden.h"
 #include "core/base/mem.h"
+#include "core/measure/timeline.h"
 #include "scenarios/cell/cell.h"
 #include "scenarios/run/child.h"
 #include "scenarios/storage/fio.h"
@@ -39,12 +40,13 @@ static void leave(void *ctx)
 static int run(const struct dlb_args *args)
 {
     const char *spec_path = NULL, *result = NULL, *mode = NULL, *heartbeat_fd = NULL, *memo = NULL,
-               *data_id = NULL;
+               *data_id = NULL, *trace_path = NULL;
     const struct dlb_hidden_flag flags[] = {{"--spec", &spec_path, true},
                                             {"--result", &result, true},
                                             {"--mode", &mode, false},
                                             {"--memo", &memo, false},
                                             {"--data-id", &data_id, false},
+                                            {"--trace", &trace_path, false},
                                             {"--heartbeat-fd", &heartbeat_fd, false},
                                             {NULL, NULL, false}};
     struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
@@ -55,9 +57,13 @@ static int run(const struct dlb_args *args)
     if (!rc) {
         dlb_mem_at_exhaustion(leave, NULL);
         dlb_catch_interrupts();
-        struct dlb_cell_watch watch = {dlb_hidden_heartbeat(heartbeat_fd), &dlb_interrupted, memo,
+        struct dlb_trace trace = {0};
+        struct dlb_cell_watch watch = {dlb_hidden_heartbeat(heartbeat_fd),
+                                       &dlb_interrupted,
+                                       memo,
                                        data_id ? strtoull(data_id, NULL, 16) : 0,
-                                       memo}; /* the folder of this run: dlbench removes it whole */
+                                       memo, /* the folder of this run: dlbench removes it whole */
+                                       trace_path ? &trace : NULL};
         struct dlb_cell_result measured;
         enum dlb_cell_mode how = mode_of(mode);
         if (how == DLB_MODE_BASELINE)
@@ -68,6 +74,9 @@ static int run(const struct dlb_args *args)
         rc = dlb_hidden_write(result, doc, &err);
         if (!rc && measured.stuck_why[0])
             _exit(DLB_EXIT_OK); /* exit() would wait for the thread that hangs */
+        if (!rc && trace.memory)
+            rc = dlb_timeline_save(&trace, trace_path, &err);
+        dlb_trace_close(&trace);
         json_decref(doc);
         dlb_cell_result_free(&measured);
     }
@@ -80,7 +89,7 @@ const struct dlb_verb dlb_verb_cell = {
     .summary = "Measure one repetition of one cell: dlbench starts this itself",
     .usage = "dlbench cell --spec FILE --result FILE [--mode measure|ceiling|warm|baseline] "
              "[--memo FOLDER] "
-             "[--data-id HEX] [--heartbeat-fd N]",
+             "[--data-id HEX] [--trace FILE] [--heartbeat-fd N]",
     .details = "Reads a flat JSON configuration, and writes what it measured or why it failed.",
     .flags = DLB_FLAG_HIDDEN,
     .run = run,

@@ -36,7 +36,7 @@ const struct dlb_verb dlb_verb_run = {
         "RESULTS/NAME "
         "goes on with a run that was cut off.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_RESUME | DLB_FLAG_JSON | DLB_FLAG_PLAN |
-             DLB_FLAG_RULES | DLB_FLAG_TRACEML | DLB_FLAG_QUIET,
+             DLB_FLAG_RULES | DLB_FLAG_TRACEML | DLB_FLAG_TRACE | DLB_FLAG_QUIET,
     .examples = {"dlbench run --config quickstart.toml",
                  "dlbench run --config my.toml --loader.num_workers 8 --loader.pin_memory true",
                  "dlbench run --config my.toml --run.cache cold"},

@@ -61,12 +61,14 @@ static void inline_memory(void *ld, struct dlb_memory *out)
 
 static int open_worker(struct inline_loader *self, struct dlb_err *err)
 {
-    const struct dlb_worker_setup setup = {.job = self->job,
-                                           .sampler = &self->sampler,
-                                           .report = self->report,
-                                           .stop = self->job->cancel,
-                                           .pulse = self->job->pulse,
-                                           .n_workers = 1};
+    const struct dlb_worker_setup setup = {
+        .job = self->job,
+        .sampler = &self->sampler,
+        .report = self->report,
+        .stop = self->job->cancel,
+        .pulse = self->job->pulse,
+        .trace = dlb_trace_ring_of(self->job->trace, DLB_TRACK_WORKER, self->job->nth, 0),
+        .n_workers = 1};
 
     if (self->worker_open)
         return DLB_OK;
@@ -109,8 +111,8 @@ static int inline_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, boo
     if (pin_copy) {
         uint64_t start_ns = dlb_now_ns();
         dlb_slot_copy(&self->slots, slot, &self->unpinned, 0);
-        dlb_hist_add(&dlb_worker_report_meters(self->report)->stage[DLB_WS_PIN],
-                     dlb_now_ns() - start_ns);
+        dlb_trace_at_batch(self->worker.setup.trace, self->worker.epoch, self->batch);
+        dlb_worker_meter(&self->worker.setup, DLB_WS_PIN, start_ns, dlb_now_ns());
     }
     self->n_free--;
     *out = dlb_slot_batch(&self->slots, slot, self->job->checksum);

@@ -30,9 +30,12 @@ static bool pin_one(struct dlb_pool_pin *pin, struct dlb_lane *lane, uint32_t *c
     uint64_t start_ns = dlb_now_ns();
     dlb_slot_copy(&common->pinned, to, &common->slots, *carried - 1);
     uint64_t end_ns = dlb_now_ns();
+    bool measured = atomic_load_explicit(&common->shared->measuring, memory_order_relaxed);
     dlb_slot_head(&common->pinned, to)->ready_ns = end_ns;
-    dlb_hist_add(&pin->hist[atomic_load_explicit(&common->shared->measuring, memory_order_relaxed)],
-                 end_ns - start_ns);
+    dlb_hist_add(&pin->hist[measured], end_ns - start_ns);
+    dlb_trace_at_batch(pin->trace, common->sampler.epoch,
+                       dlb_slot_head(&common->pinned, to)->number);
+    dlb_trace_add(pin->trace, DLB_WS_PIN, measured, start_ns, end_ns);
     dlb_ring_push(&lane->pinned_full, to);
     dlb_event_signal(dlb_pool_ready(common, lane));
     dlb_ring_push(&lane->free, *carried - 1);
@@ -79,6 +82,7 @@ int dlb_pool_pin_start(struct dlb_pool_pin *pin, struct dlb_pool_common *common,
     if (!common->pin_thread || pin->running)
         return DLB_OK;
     pin->common = common;
+    pin->trace = dlb_trace_ring_of(common->job->trace, DLB_TRACK_PIN, common->job->nth, 0);
     int code = pthread_create(&pin->thread.handle, NULL, pin_main, pin);
     if (code != 0)
         return dlb_fail(err, DLB_ERR_WORKER_NOT_STARTED, NULL, DLB_NO_OFFSET,

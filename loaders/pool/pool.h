@@ -97,7 +97,8 @@ struct dlb_pool_pin {
     struct dlb_pool_common *common;
     struct dlb_thread thread;
     struct dlb_hist hist[2]; /* of its copies: outside of the window, within it */
-    bool running;            /* the consumer's: the thread was started and not joined */
+    struct dlb_trace_ring *trace;
+    bool running; /* the consumer's: the thread was started and not joined */
 };
 
 /* The consumer's own: whose batch comes next. */

@@ -51,7 +51,7 @@ static void show_waited(const struct dlb_worker_setup *setup, uint64_t ns)
 }
 
 /* Waits until `take` succeeds; false when the worker is to leave. */
-static bool worker_wait(struct dlb_pool_common *common, struct dlb_worker *worker,
+static bool worker_wait(struct dlb_pool_common *common, const struct dlb_worker *worker,
                         struct dlb_event *event, bool (*take)(struct dlb_lane *, uint32_t *),
                         uint32_t *out, enum dlb_worker_stage stage)
 {
@@ -68,20 +68,20 @@ static bool worker_wait(struct dlb_pool_common *common, struct dlb_worker *worke
             break;
         dlb_event_wait(event, seen, UINT64_MAX);
     }
-    uint64_t waited_ns = dlb_now_ns() - start_ns;
-    dlb_hist_add(&dlb_worker_report_meters(&lane->report)->stage[stage], waited_ns);
-    show_waited(&worker->setup, waited_ns);
+    uint64_t end_ns = dlb_now_ns();
+    dlb_worker_meter(&worker->setup, stage, start_ns, end_ns);
+    show_waited(&worker->setup, end_ns - start_ns);
     return true;
 }
 
 /* Counted as collate: in torch, too, collate is what allocates a batch's memory. */
-static int renew(struct dlb_pool_common *common, struct dlb_lane *lane, uint32_t slot,
-                 struct dlb_err *err)
+static int renew(struct dlb_pool_common *common, const struct dlb_worker *worker, uint64_t batch,
+                 uint32_t slot, struct dlb_err *err)
 {
     uint64_t start_ns = dlb_now_ns();
     int rc = dlb_slots_renew(&common->slots, slot, err);
-    dlb_hist_add(&dlb_worker_report_meters(&lane->report)->stage[DLB_WS_COLLATE],
-                 dlb_now_ns() - start_ns);
+    dlb_trace_at_batch(worker->setup.trace, worker->epoch, batch);
+    dlb_worker_meter(&worker->setup, DLB_WS_COLLATE, start_ns, dlb_now_ns());
     return rc;
 }
 
@@ -118,7 +118,7 @@ static bool work_epoch(struct dlb_pool_common *common, struct dlb_worker *worker
         if (in_window != lane->report.in_window)
             dlb_worker_report_turn(&lane->report, in_window);
         if (common->fresh)
-            rc = renew(common, lane, slot, err);
+            rc = renew(common, worker, batch, slot, err);
         if (rc == DLB_OK)
             rc = dlb_worker_fill(worker, batch, &common->slots, slot, err);
         if (rc == DLB_OK) {
@@ -184,13 +184,15 @@ static struct dlb_live_worker *shown_at(const struct dlb_job *job, uint32_t id)
 void dlb_pool_work(struct dlb_pool_common *common, uint32_t id, uint64_t epoch, bool persistent)
 {
     struct dlb_lane *lane = &common->lanes[id];
-    const struct dlb_worker_setup setup = {.job = common->job,
-                                           .sampler = &common->sampler,
-                                           .report = &lane->report,
-                                           .stop = &common->shared->stop,
-                                           .live = shown_at(common->job, id),
-                                           .id = id,
-                                           .n_workers = common->n_workers};
+    const struct dlb_worker_setup setup = {
+        .job = common->job,
+        .sampler = &common->sampler,
+        .report = &lane->report,
+        .stop = &common->shared->stop,
+        .live = shown_at(common->job, id),
+        .trace = dlb_trace_ring_of(common->job->trace, DLB_TRACK_WORKER, common->job->nth, id),
+        .id = id,
+        .n_workers = common->n_workers};
     struct dlb_worker worker;
     struct dlb_err err = {0};
     uint64_t anon_bytes = 0;

@@ -19,15 +19,14 @@ void dlb_accelerator_open(struct dlb_accelerator *a, struct dlb_common *common,
                                                           .n_workers = how->n_workers,
                                                           .n_epoch_batches = how->n_epoch_batches,
                                                           .step_ns = how->step_ns});
+    dlb_recorder_open(&a->recorder, how->trace, (uint32_t)(feed - how->feeds));
+    a->account = (struct dlb_account){.stage = common->out->consumer, .loop = a->recorder.loop};
 }
 
 static void spend(struct dlb_accelerator *a, enum dlb_consumer_stage stage, uint64_t start_ns,
                   uint64_t end_ns)
 {
-    if (!a->measuring)
-        return;
-    dlb_hist_add(&a->common->out->consumer[stage], end_ns - start_ns);
-    a->covered_ns += end_ns - start_ns;
+    dlb_account_spend(&a->account, stage, start_ns, end_ns);
 }
 
 static struct dlb_flight *flight_at(struct dlb_accelerator *a, uint32_t i)
@@ -49,25 +48,19 @@ static void tell_loader(struct dlb_accelerator *a, bool opens)
 
 static void begin_measuring(struct dlb_accelerator *a)
 {
-    if (a->measuring || a->measured || a->n_batches < a->common->how->warmup_batches)
+    const struct dlb_account *account = &a->account;
+
+    if (account->open || account->closed || a->n_batches < a->common->how->warmup_batches)
         return;
-    a->measuring = true;
     tell_loader(a, true);
-    a->loop_start_ns = dlb_now_ns();
+    dlb_account_begin(&a->account, dlb_now_ns());
 }
 
-/* Stages follow each other without a gap: each begins where the one before it ended. The time that
- * they do not cover is reported as unaccounted. */
 static void end_measuring(struct dlb_accelerator *a)
 {
-    struct dlb_share *share = &a->window.share;
-
-    if (!a->measuring)
+    if (!a->account.open)
         return;
-    share->wall_ns = dlb_now_ns() - a->loop_start_ns;
-    share->unaccounted_ns = share->wall_ns > a->covered_ns ? share->wall_ns - a->covered_ns : 0;
-    a->measuring = false;
-    a->measured = true;
+    dlb_account_end(&a->account, dlb_now_ns(), &a->window.share);
     tell_loader(a, false);
 }
 
@@ -77,15 +70,15 @@ static void want_batch(struct dlb_accelerator *a)
 {
     begin_measuring(a);
     a->at = DLB_AT_TAKE;
-    if (a->since_ns < a->loop_start_ns)
-        a->since_ns = a->loop_start_ns;
+    if (a->since_ns < a->account.start_ns)
+        a->since_ns = a->account.start_ns;
 }
 
 /* Counts the time between epochs: the loader begins the next one; before that, with several
  * accelerators, the others end theirs. */
 static void spend_between(struct dlb_accelerator *a, uint64_t now_ns)
 {
-    uint64_t from_ns = a->since_ns > a->loop_start_ns ? a->since_ns : a->loop_start_ns;
+    uint64_t from_ns = a->since_ns > a->account.start_ns ? a->since_ns : a->account.start_ns;
 
     if (a->common->how->n_feeds == 1)
         from_ns = a->common->epoch_start_ns;
@@ -249,6 +242,10 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
     a->step.wait_end_ns = dlb_now_ns();
     if (rc == DLB_OK && how->loader->elsewhere)
         end_wait_elsewhere(a);
+    if (rc == DLB_OK)
+        dlb_recorder_taken(&a->recorder, &a->step, &a->batch);
+    else
+        dlb_recorder_at(&a->recorder, a->step.epoch, NULL);
     spend(a, DLB_CS_INPUT_WAIT, a->since_ns, a->step.wait_end_ns);
     if (rc == DLB_END) {
         a->ended = true;
@@ -368,6 +365,7 @@ static int finish_oldest(struct dlb_accelerator *a, struct dlb_flight *f, uint64
     uint64_t over_ns = f->step.times.oversleep_ns, waited_ns = end_ns - a->since_ns;
     int rc = DLB_OK;
 
+    dlb_recorder_at(&a->recorder, f->step.epoch, &f->batch);
     if (over_ns > waited_ns)
         over_ns = waited_ns;
     spend(a, DLB_CS_DEVICE_WAIT, a->since_ns, end_ns - over_ns);
@@ -381,6 +379,7 @@ static int finish_oldest(struct dlb_accelerator *a, struct dlb_flight *f, uint64
     spend(a, DLB_CS_RELEASE, start_ns, end_ns);
     if (how->checksum)
         rc = verify(a, f, err);
+    dlb_recorder_stepped(&a->recorder, &f->step, &f->batch);
     dlb_window_add(&a->window, &f->step, a->common->out);
     dlb_accelerator_show(a, &f->step);
     a->first = (a->first + 1) % (DLB_MAX_DEPTH + 1);
@@ -491,6 +490,7 @@ void dlb_accelerator_close(struct dlb_accelerator *a)
 {
     end_measuring(a);
     dlb_window_close(&a->window, a->common->out);
+    dlb_recorder_close(&a->recorder, &a->window);
 }
 
 void dlb_accelerator_free(struct dlb_accelerator *a)

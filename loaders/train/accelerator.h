@@ -6,8 +6,10 @@
 #ifndef DLB_LOADERS_TRAIN_ACCELERATOR_H
 #define DLB_LOADERS_TRAIN_ACCELERATOR_H
 
+#include "loaders/train/account.h"
 #include "loaders/train/barrier.h"
 #include "loaders/train/consumer.h"
+#include "loaders/train/recorder.h"
 #include "loaders/train/tally.h"
 #include "loaders/train/window.h"
 
@@ -65,9 +67,9 @@ struct dlb_accelerator {
     bool ended;                                  /* this epoch ran to its end */
     bool has_enough;                             /* of measured batches */
     bool draining;
-    bool measuring, measured; /* measured: its account is closed */
-    uint64_t loop_start_ns, covered_ns;
     uint64_t stepped_ns; /* the last step's end; 0: none has ended */
+    struct dlb_account account;
+    struct dlb_recorder recorder;
 };
 
 static inline bool dlb_consume_cancelled(const struct dlb_consume *how)

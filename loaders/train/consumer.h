@@ -21,6 +21,7 @@
 #include "core/measure/au.h"
 #include "core/measure/meters.h"
 #include "core/measure/pace.h"
+#include "core/measure/trace.h"
 #include "loaders/device/device.h"
 #include "loaders/loader.h"
 
@@ -60,6 +61,7 @@ struct dlb_consume {
     _Atomic uint64_t *heartbeat;       /* batches so far, for a process that watches; may be NULL */
     struct dlb_live *live;             /* what a view shows; may be NULL */
     const atomic_bool *cancel;         /* may be NULL */
+    const struct dlb_trace *trace;     /* where loop and devices record; may be NULL */
 };
 
 #define DLB_MAX_EPOCHS_KEPT 1000

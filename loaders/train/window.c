@@ -1,6 +1,7 @@
 #include "loaders/train/window.h"
 
 #include "core/base/mem.h"
+#include "loaders/train/idle.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,34 +25,15 @@ void dlb_window_free(struct dlb_window *window)
     window->ready_ns = NULL;
 }
 
-/* Length of what [a, b) and [c, d) share. */
-static uint64_t overlap_ns(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
-{
-    uint64_t from = a > c ? a : c, to = b < d ? b : d;
-    return to > from ? to - from : 0;
-}
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The last step, and the interval behind it: it is whole now that the next step's start is known.
  */
 static struct dlb_interval interval_of(const struct dlb_step *last, const struct dlb_step *step)
 {
     uint64_t from = last->times.step_end_ns, to = step->times.step_start_ns;
-    uint64_t gap_ns = to - from;
-    uint64_t held_to = from + step->held_input_ns < step->held_until_ns
-                           ? from + step->held_input_ns
-                           : later(step->held_until_ns, from);
-    uint64_t held_ns = overlap_ns(from, to, from, held_to);
-    uint64_t input_ns = held_ns +
-                        overlap_ns(from + held_ns, to, step->over_start_ns, step->over_end_ns) +
-                        overlap_ns(from + held_ns, to, step->wait_start_ns, step->wait_end_ns);
-    uint64_t copy_from = later(later(step->times.copy_start_ns, step->wait_end_ns), held_to);
-    uint64_t copy_ns = overlap_ns(from, to, copy_from, step->times.copy_end_ns);
-    uint64_t other_ns = gap_ns - input_ns - copy_ns, busy_ns = from - last->times.step_start_ns;
+    uint64_t gap_ns = to - from, busy_ns = from - last->times.step_start_ns;
+    const struct dlb_idle idle = dlb_idle_between(last, step);
+    uint64_t copy_ns = dlb_idle_ns(&idle, DLB_DS_EXPOSED_COPY);
+    uint64_t other_ns = dlb_idle_ns(&idle, DLB_DS_IDLE_OTHER);
     bool late = step->late && step->wait_end_ns >= last->times.copy_end_ns;
 
     return (struct dlb_interval){
@@ -59,7 +41,7 @@ static struct dlb_interval interval_of(const struct dlb_step *last, const struct
                     .n_samples = last->n_samples,
                     .ns = to - last->times.step_start_ns,
                     .busy_ns = busy_ns,
-                    .idle_input_ns = input_ns,
+                    .idle_input_ns = dlb_idle_ns(&idle, DLB_DS_IDLE_INPUT),
                     .idle_copy_ns = copy_ns,
                     .idle_other_ns = other_ns,
                     .late_copy_ns = late ? copy_ns : 0},
@@ -203,6 +185,7 @@ void dlb_window_add(struct dlb_window *window, const struct dlb_step *step,
         measure(window, step, out);
     } else if (step->mark == DLB_MARK_OPEN) {
         window->open = true;
+        window->start_ns = step->times.step_start_ns;
         window->place = window->round_at = step->nth;
         window->round_epoch = step->epoch;
     }

@@ -54,6 +54,7 @@ struct dlb_interval {
 
 struct dlb_window {
     bool any, open, closed;
+    uint64_t start_ns; /* of the first measured step; the share's window_ns follow without a gap */
     struct dlb_step last;
     struct dlb_interval *pending; /* [2 round] owned */
     uint32_t n_pending;

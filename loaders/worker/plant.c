@@ -80,7 +80,7 @@ int dlb_plant_open(struct dlb_plant *plant, const struct dlb_worker_setup *setup
         plant->n_bytes = n_bytes;
     }
     uint64_t end_ns = burn(plant, start_cpu_ns, (uint64_t)(opts->worker_init_ms * 1e6));
-    dlb_hist_add(&dlb_worker_report_meters(setup->report)->stage[DLB_WS_INIT], end_ns - start_ns);
+    dlb_worker_meter(setup, DLB_WS_INIT, start_ns, end_ns);
     return DLB_OK;
 }
 

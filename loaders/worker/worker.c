@@ -34,14 +34,6 @@ static void count_request(struct dlb_io_watch *watch, uint64_t ns, size_t n_byte
     dlb_worker_report_meters(worker->setup.report)->io.n_bytes += n_bytes;
 }
 
-static void meter(struct dlb_worker *worker, enum dlb_worker_stage stage, uint64_t start_ns,
-                  uint64_t end_ns)
-{
-    dlb_hist_add(&dlb_worker_report_meters(worker->setup.report)->stage[stage], end_ns - start_ns);
-    if (stage == DLB_WS_READ && worker->setup.live)
-        dlb_live_end(&worker->setup.live->blocked, end_ns - start_ns);
-}
-
 static void count_read(struct dlb_worker *worker, const struct dlb_sample *sample)
 {
     dlb_worker_report_meters(worker->setup.report)->io_bytes += sample->io_bytes;
@@ -262,34 +254,35 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     size_t cap_bytes = fill->slots->payload_bytes - fill->used_bytes, len_bytes = 0;
     int rc = DLB_OK;
 
+    dlb_trace_at_sample(worker->setup.trace, sample->index);
     uint64_t now_ns = dlb_plant_sleep(&worker->plant, read_ns);
     if (dlb_worker_told_to_stop(&worker->setup)) /* the sleep may have been cut short */
         return DLB_E_CANCELLED;
-    meter(worker, DLB_WS_READ, fill->done_ns, now_ns);
+    dlb_worker_meter(&worker->setup, DLB_WS_READ, fill->done_ns, now_ns);
     uint64_t from_ns = now_ns;
     if (codec->identity) {
         bool copied = false;
         rc = place_bytes(sample, dst, cap_bytes, &len_bytes, &copied, err);
         if (copied) {
             now_ns = dlb_now_ns();
-            meter(worker, DLB_WS_COLLATE, from_ns, now_ns);
+            dlb_worker_meter(&worker->setup, DLB_WS_COLLATE, from_ns, now_ns);
         }
         if (rc == DLB_OK && opts->sample_spin_us > 0) {
             from_ns = now_ns;
             now_ns = dlb_plant_spin(&worker->plant, now_ns);
-            meter(worker, DLB_WS_TRANSFORM, from_ns, now_ns);
+            dlb_worker_meter(&worker->setup, DLB_WS_TRANSFORM, from_ns, now_ns);
         }
     } else {
         rc =
             codec->decode(worker->codec, sample,
                           dlb_rng_seed(worker->setup.job->seed, worker->epoch, sample->index), err);
         now_ns = dlb_now_ns();
-        meter(worker, DLB_WS_DECODE, from_ns, now_ns);
+        dlb_worker_meter(&worker->setup, DLB_WS_DECODE, from_ns, now_ns);
         if (rc == DLB_OK) {
             from_ns = now_ns;
             rc = codec->transform(worker->codec, dst, cap_bytes, &len_bytes, err);
             now_ns = dlb_plant_spin(&worker->plant, dlb_now_ns());
-            meter(worker, DLB_WS_TRANSFORM, from_ns, now_ns);
+            dlb_worker_meter(&worker->setup, DLB_WS_TRANSFORM, from_ns, now_ns);
         }
     }
     if (rc == DLB_OK)
@@ -309,7 +302,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
         dlb_slot_hash(fill->slots, fill->slot)[at] = hash_sample(worker, fill, dst, len_bytes);
         from_ns = now_ns;
         now_ns = dlb_now_ns();
-        meter(worker, DLB_WS_COLLATE, from_ns, now_ns);
+        dlb_worker_meter(&worker->setup, DLB_WS_COLLATE, from_ns, now_ns);
     }
     fill->used_bytes += len_bytes;
     fill->done_ns = now_ns;
@@ -353,7 +346,8 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
             count_read(worker, &sample);
             rc = add_sample(worker, fill, &sample, read_ns, err);
         } else {
-            meter(worker, DLB_WS_READ, fill->done_ns, read_ns);
+            dlb_trace_at_sample(worker->setup.trace, index);
+            dlb_worker_meter(&worker->setup, DLB_WS_READ, fill->done_ns, read_ns);
             fill->done_ns = read_ns;
             rc = skip_or_fail(worker, fill, err);
         }
@@ -447,6 +441,7 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
                            .slot = slot,
                            .payload = dlb_slot_payload(slots, slot),
                            .done_ns = dlb_now_ns()};
+    dlb_trace_at_batch(worker->setup.trace, worker->epoch, batch);
     if (worker->setup.job->checksum)
         dlb_hash_begin(&fill.delivered, 0);
     /* Reads by io_uring are counted in async_read.c. */
@@ -463,12 +458,15 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
     *head = (struct dlb_slot){.n_bytes = fill.used_bytes,
                               .n_samples = fill.n_samples,
                               .n_skipped = fill.n_skipped,
+                              .number = batch,
                               .made_hash = fill.made_hash};
     dlb_slot_offset(slots, slot)[fill.n_samples] = fill.used_bytes;
     if (worker->setup.job->checksum)
         head->payload_hash = dlb_hash_end(&fill.delivered);
     head->ready_ns = dlb_now_ns();
-    meter(worker, DLB_WS_COLLATE, fill.done_ns, head->ready_ns);
+    dlb_trace_at_sample(worker->setup.trace, DLB_TRACE_NO_SAMPLE);
+    dlb_worker_meter(&worker->setup, DLB_WS_COLLATE, fill.done_ns, head->ready_ns);
+    dlb_trace_at_batch(worker->setup.trace, worker->epoch, DLB_TRACE_NO_BATCH);
     dlb_worker_report_meters(worker->setup.report)->n_batches++;
     return DLB_OK;
 }

@@ -2,13 +2,16 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/base/shm.h"
 #include "loaders/sampler.h"
 #include "loaders/train/consumer.h"
 #include "scenarios/cell/beside.h"
 #include "scenarios/cell/cache.h"
 #include "scenarios/cell/choose.h"
+#include "scenarios/cell/expected.h"
 #include "scenarios/cell/fill.h"
 #include "scenarios/cell/numa.h"
+#include "scenarios/cell/rings.h"
 #include "scenarios/spec/rounds.h"
 
 #include <stdio.h>
@@ -141,12 +144,14 @@ static void fill_job(struct cell *c, uint32_t i)
         .rank = (uint32_t)spec->run.rank * c->n_loaders + i,
         .world = (uint32_t)spec->run.world * c->n_loaders,
         .n_loaders = c->n_loaders,
+        .nth = i,
         .first_worker = i * (uint32_t)spec->loader.num_workers,
         .seed = (uint64_t)spec->run.seed,
         .order = &c->order,
         .device_prefetch = (uint32_t)spec->device.prefetch,
         .n_others = (uint32_t)spec->accelerators.count / c->n_loaders - 1,
         .checksum = spec->run.checksum,
+        .trace = c->watch->trace,
         .cancel = c->watch->cancel,
         .ready = c->ready.addr,
         .pulse = c->watch->pulse,
@@ -166,6 +171,8 @@ static int open_fleet(struct cell *c, struct dlb_err *err)
     c->settings = dlb_spec_to_json(&c->spec, c->dataset.shape.iterable);
     /* Worker processes signal it too: it is mapped before they exist. */
     int rc = n > 1 ? dlb_shm_create(&c->ready, sizeof(struct dlb_event), true, err) : DLB_OK;
+    if (!rc) /* so are the rings that they write to */
+        rc = dlb_cell_trace_open(c->watch->trace, &c->spec, c->n_loaders, err);
     for (uint32_t i = 0; i < c->n_loaders && !rc; i++)
         fill_job(c, i);
     if (c->watch->pulse)
@@ -294,28 +301,6 @@ static int open_devices(struct cell *c, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* What all ranks of this process deliver in an epoch, and what they deliver twice by padding. */
-static int count_expected(const struct cell *c, struct dlb_consume *how, struct dlb_err *err)
-{
-    const struct dlb_spec *spec = &c->spec;
-    for (uint32_t i = 0; i < c->n_loaders; i++) {
-        struct dlb_sampler sampler;
-        struct dlb_sampler_opts opts = {.seed = (uint64_t)spec->run.seed,
-                                        .rank = c->jobs[i].rank,
-                                        .world = c->jobs[i].world,
-                                        .batch_size = (uint32_t)spec->loader.batch_size,
-                                        .drop_last = spec->loader.drop_last};
-        int rc = dlb_sampler_open(&sampler, &c->dataset.shape, &opts, false, err);
-        if (rc)
-            return rc;
-        how->expected +=
-            dlb_sampler_expected(&sampler, &c->dataset, (uint32_t)spec->loader.num_workers);
-        how->padded += dlb_sampler_repeats(&sampler, c->jobs[0].rank, c->n_loaders);
-        dlb_sampler_close(&sampler);
-    }
-    return DLB_OK;
-}
-
 /* Whole rounds of the workers that have something to read. */
 static void count_batches(const struct cell *c, struct dlb_consume *how)
 {
@@ -361,10 +346,13 @@ static int consume(struct cell *c, struct dlb_err *err)
         .heartbeat = beat,
         .live = pulse ? &pulse->live : NULL,
         .cancel = c->watch->cancel,
+        .trace = c->watch->trace,
     };
     count_batches(c, &how);
     bool unknown = spec->python.shape.iterable || spec->python.loader[0];
-    int rc = c->dataset.format->elsewhere && unknown ? DLB_OK : count_expected(c, &how, err);
+    int rc = c->dataset.format->elsewhere && unknown
+                 ? DLB_OK
+                 : dlb_cell_expected(spec, &c->dataset, c->jobs, c->n_loaders, &how, err);
     if (rc)
         return rc;
     if (c->mode == DLB_MODE_CEILING)

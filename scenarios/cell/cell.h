@@ -8,6 +8,7 @@
 
 #include "core/base/err.h"
 #include "core/base/pulse.h"
+#include "core/measure/trace.h"
 #include "scenarios/cell/cell_result.h"
 #include "scenarios/spec/spec.h"
 
@@ -29,6 +30,8 @@ struct dlb_cell_watch {
                             may be NULL */
     uint64_t data_id;    /* dlb_shape.id when the run first opened it; 0: not known */
     const char *scratch; /* folder for what other programs need; NULL: /tmp */
+    struct dlb_trace *trace; /* opened by the cell, closed by the caller, who may take what it holds
+                                if nothing is stuck; NULL: no timeline is recorded */
 };
 
 /* Fills *out, whatever happens; the caller frees it (dlb_cell_result_free). A cancelled or

@@ -16,7 +16,7 @@
 #define DLB_CHILD_EXIT_NOMEM 12
 /* Likewise, that measured and had no space for its result. */
 #define DLB_CHILD_EXIT_NO_SPACE 28
-#define DLB_CHILD_MAX_WORDS 6 /* of lead and of tail */
+#define DLB_CHILD_MAX_WORDS 8 /* of lead and of tail */
 
 /* Called with the words LEAD --spec F --result F TAIL --heartbeat-fd N. dlbench_child.py is what
  * scripts of Python do with them. */

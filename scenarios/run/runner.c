@@ -173,6 +173,15 @@ static void tick(void *ctx, const struct dlb_pulse *pulse)
     tell(ctx, DLB_RUNNER_TICK, pulse, NULL);
 }
 
+int dlb_runner_trace(const char *scratch, uint32_t block, uint32_t again, char path[PATH_MAX],
+                     struct dlb_err *err)
+{
+    int n = snprintf(path, PATH_MAX, "%s/trace-%u-%u", scratch, block, again);
+    return n < PATH_MAX ? DLB_OK
+                        : dlb_fail(err, DLB_ERR_SCRATCH_PATH_TOO_LONG, scratch, DLB_NO_OFFSET,
+                                   "path is too long");
+}
+
 /* Runs the current task's process. The caller frees *result. */
 static int measure(struct runner *r, struct dlb_cell_result *result, struct dlb_err *err)
 {
@@ -183,8 +192,21 @@ static int measure(struct runner *r, struct dlb_cell_result *result, struct dlb_
     const struct dlb_spec *spec = dlb_task_spec(r->plan, r->task);
     char data_id[20];
     (void)snprintf(data_id, sizeof(data_id), "%" PRIx64, dlb_known_data_id(&r->data, spec));
-    const char *const tail[] = {
-        "--mode", dlb_cell_mode_names[mode], "--memo", r->how->scratch, "--data-id", data_id, NULL};
+    bool traces = r->how->traces && dlb_task_is_cell(r->task);
+    char trace[PATH_MAX];
+    int rc = traces ? dlb_runner_trace(r->how->scratch, r->task->block, r->task->again, trace, err)
+                    : DLB_OK;
+    if (rc)
+        return rc;
+    const char *const tail[] = {"--mode",
+                                dlb_cell_mode_names[mode],
+                                "--memo",
+                                r->how->scratch,
+                                "--data-id",
+                                data_id,
+                                traces ? "--trace" : NULL,
+                                traces ? trace : NULL,
+                                NULL};
     json_t *config = dlb_task_config(r->plan, r->task);
     struct dlb_child child = {
         .exe = program && program->exe ? program->exe
@@ -204,7 +226,7 @@ static int measure(struct runner *r, struct dlb_cell_result *result, struct dlb_
     r->task_start_ns = dlb_now_ns();
     r->ended = false;
     tell(r, DLB_RUNNER_START, NULL, NULL);
-    int rc = dlb_child_run(&child, program != NULL, result, err);
+    rc = dlb_child_run(&child, program != NULL, result, err);
     json_decref(config);
     return rc;
 }

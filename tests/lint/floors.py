@@ -36,6 +36,7 @@ DOORS = {
     "bench/cli": {"again.h", "args.h", "help.h", "installed.h", "libraries.h", "own_file.h", "print.h", "progress.h", "verb.h"},
     "bench/live": {"rates.h", "restore.h", "screen.h", "view.h"},
     "bench/experiment": {"compared.h", "experiment.h", "result.h", "rules.h", "watch.h"},
+    "bench/trace": {"trace.h"},
     "formats/codecs": {"audio.h", "augment.h", "image.h", "image_data.h", "inflate.h", "jpeg.h"},
     "formats/convert": {"convert.h"},
     "formats/generate": {"file.h", "generate.h", "made.h", "manifest.h", "mark.h", "verify.h"},

@@ -1,0 +1,50 @@
+#include "bench/experiment/traced.h"
+
+#include "bench/cli/print.h"
+#include "bench/cli/version.h"
+#include "bench/trace/trace.h"
+#include "core/base/json.h"
+#include "core/base/say.h"
+#include "scenarios/run/runner.h"
+
+#include <inttypes.h>
+
+static int write_trace(const struct dlb_args *args, const struct dlb_result_folder *folder,
+                       const struct dlb_cell_result *shown, json_t *doc, struct dlb_err *err)
+{
+    const struct dlb_trace_facts facts = {folder->name, DLB_VERSION, shown->block};
+    struct dlb_timeline timeline;
+    char path[PATH_MAX];
+    uint64_t n_spans = 0, n_lost = 0;
+    int rc = dlb_runner_trace(folder->scratch, shown->block, shown->again, path, err);
+    if (!rc)
+        rc = dlb_timeline_load(&timeline, path, err);
+    if (rc)
+        return rc;
+    rc = dlb_trace_write(&timeline, &facts, args->trace, &n_spans, &n_lost, err);
+    if (!rc) {
+        dlb_json_put(doc, "timeline", dlb_trace_lanes(&timeline, &facts));
+        dlb_say_note("%s has %" PRIu64 " spans: open it in https://ui.perfetto.dev", args->trace,
+                     n_spans);
+    }
+    if (!rc && n_lost > 0)
+        dlb_say_note("the rings had no room for %" PRIu64 " earlier spans; fewer batches "
+                     "(run.max_batches) fit whole",
+                     n_lost);
+    dlb_timeline_free(&timeline);
+    return rc;
+}
+
+int dlb_traced_finish(const struct dlb_args *args, const struct dlb_result_folder *folder,
+                      const struct dlb_judgement *judgement, json_t *doc)
+{
+    const struct dlb_cell_result *shown = judgement->n_cells > 0 ? judgement->cells[0].shown : NULL;
+    struct dlb_err err;
+    if (!args->trace)
+        return DLB_EXIT_OK;
+    if (!shown || shown->stuck_why[0]) {
+        dlb_say_note("%s was not written: no repetition was measured to its end", args->trace);
+        return DLB_EXIT_OK;
+    }
+    return write_trace(args, folder, shown, doc, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
+}

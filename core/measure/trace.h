@@ -1,0 +1,112 @@
+/* A timeline while it is recorded: what each thread did when, in rings of fixed memory.
+ *
+ * Floor 1. Opened and closed on the control thread, before workers exist and after they ended. Each
+ * ring has one writer, a thread or a process, and nothing is locked. Rings lie in memory that
+ * processes share; other programs map it by dlb_trace_fd. When a ring is full, its oldest records
+ * are overwritten; `n` tells how many there were.
+ *
+ * A record takes stamps that the accounting takes anyway: no clock is read for it. Without a trace
+ * all rings are NULL, and the functions below do nothing. */
+#ifndef DLB_CORE_MEASURE_TRACE_H
+#define DLB_CORE_MEASURE_TRACE_H
+
+#include "core/base/err.h"
+#include "core/measure/trace_names.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All rings of a trace share this many bytes, as far as DLB_TRACE_LEAST allows. */
+#define DLB_TRACE_BYTES ((size_t)128 << 20)
+#define DLB_TRACE_MOST ((size_t)1 << 18) /* records of a ring */
+#define DLB_TRACE_LEAST ((size_t)1 << 12)
+
+#define DLB_TRACE_NO_SAMPLE UINT64_MAX
+#define DLB_TRACE_NO_BATCH UINT32_MAX
+
+/* One span of a track. loaders/torch/dlbench_trace.py writes the same bytes. */
+struct dlb_trace_record {
+    uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+    uint64_t sample;           /* its number in the data set, or DLB_TRACE_NO_SAMPLE; of READY: the
+                                  worker that made the batch */
+    uint32_t batch;            /* its number in the epoch, or DLB_TRACE_NO_BATCH */
+    uint16_t epoch;
+    uint8_t stage;    /* of the track's table (trace_names.h) */
+    uint8_t measured; /* 1: it counts in the tables of stages */
+};
+
+struct dlb_trace_ring {
+    uint64_t n; /* records so far, overwritten ones included */
+    uint64_t mask;
+    uint32_t track;  /* enum dlb_track */
+    uint32_t index;  /* among the tracks of its kind */
+    uint32_t loader; /* that it works for, or takes batches from */
+    /* What its writer is at; each record takes it over. */
+    uint32_t batch;
+    uint64_t sample;
+    uint16_t epoch;
+    uint8_t unused[22];
+    struct dlb_trace_record at[]; /* [mask + 1] */
+};
+
+/* How many tracks there are of each kind, and of how many loaders. */
+struct dlb_trace_layout {
+    uint32_t n[DLB_TRACK_COUNT];
+    uint32_t n_loaders;
+};
+
+struct dlb_trace {
+    uint8_t *memory; /* the rings, one behind the other; owned; NULL: not opened */
+    size_t n_bytes, ring_bytes;
+    struct dlb_trace_layout layout;
+    struct dlb_trace_names names; /* of the stages of another program */
+    int fd;                       /* of the memory; owned */
+};
+
+/* DLB_E_NOMEM. */
+int dlb_trace_open(struct dlb_trace *trace, const struct dlb_trace_layout *layout,
+                   struct dlb_err *err);
+void dlb_trace_close(struct dlb_trace *trace);
+
+/* NULL if there is no such track, or no trace (NULL, or not opened). */
+struct dlb_trace_ring *dlb_trace_ring(const struct dlb_trace *trace, enum dlb_track track,
+                                      uint32_t index);
+
+/* Likewise, of the i-th track of a loader. */
+struct dlb_trace_ring *dlb_trace_ring_of(const struct dlb_trace *trace, enum dlb_track track,
+                                         uint32_t loader, uint32_t i);
+
+/* The writer's side. `ring` may be NULL. */
+
+/* What comes next belongs to this batch, and to no sample. */
+static inline void dlb_trace_at_batch(struct dlb_trace_ring *ring, uint64_t epoch, uint64_t batch)
+{
+    if (!ring)
+        return;
+    ring->epoch = (uint16_t)epoch;
+    ring->batch = (uint32_t)batch;
+    ring->sample = DLB_TRACE_NO_SAMPLE;
+}
+
+static inline void dlb_trace_at_sample(struct dlb_trace_ring *ring, uint64_t sample)
+{
+    if (ring)
+        ring->sample = sample;
+}
+
+static inline void dlb_trace_add(struct dlb_trace_ring *ring, uint8_t stage, bool measured,
+                                 uint64_t start_ns, uint64_t end_ns)
+{
+    if (!ring)
+        return;
+    ring->at[ring->n++ & ring->mask] = (struct dlb_trace_record){.start_ns = start_ns,
+                                                                 .end_ns = end_ns,
+                                                                 .sample = ring->sample,
+                                                                 .batch = ring->batch,
+                                                                 .epoch = ring->epoch,
+                                                                 .stage = stage,
+                                                                 .measured = measured};
+}
+
+#endif

@@ -1,0 +1,93 @@
+"""Holds a file of `dlbench run --trace` against the result: usage: trace.py TRACE SUMMARY
+
+Spans of a track nest, each stage's measured spans sum up to what summary.json says within 1%, and each measured step has a flow that
+begins in a read of its batch. Prints one line per offence; exits 1 when there are any."""
+
+import json
+import sys
+from collections import defaultdict
+
+SHARE = 0.01
+
+
+def spans_that_cross(spans):
+    """Of one track: pairs that overlap without one being within the other."""
+    open_ends = []
+    for start, end, name in sorted(spans, key=lambda span: (span[0], -span[1])):
+        while open_ends and open_ends[-1] <= start:
+            open_ends.pop()
+        if open_ends and end > open_ends[-1]:
+            yield name, start, end, open_ends[-1]
+        open_ends.append(end)
+
+
+def nanoseconds(text):
+    """Exact: a float of seconds would lose digits."""
+    whole, _, part = text.partition(".")
+    return int(whole) * 1000 + int((part + "000")[:3])
+
+
+def sums_of(document):
+    """(table, stage) -> (count, nanoseconds) of the repetition that is shown."""
+    cell = document["cells"][0]
+    out = {}
+    for table, key in (("worker", "worker_stages"), ("loop", "consumer_stages"), ("device", "device_stages")):
+        for stage, figures in (cell[key] or {}).items():
+            out[table, stage] = figures["count"], figures["sum_ns"]
+    for figures in (cell["python"] or {}).get("stages") or []:
+        out["python", figures["name"]] = figures["count"], figures["sum_ns"]
+    return out
+
+
+def check(trace, document):
+    events = trace["traceEvents"]
+    tracks, sums, reads, flows = defaultdict(list), defaultdict(lambda: [0, 0]), {}, {}
+    steps = set()
+    for event in events:
+        if event["ph"] == "X":
+            start, length = nanoseconds(event["ts"]), nanoseconds(event["dur"])
+            tracks[event["pid"], event["tid"]].append((start, start + length, event["name"]))
+            args = event.get("args", {})
+            if "stage" in args and args["measured"]:
+                one = sums[event["cat"], args["stage"]]
+                one[0] += length > 0 or event["cat"] != "device"
+                one[1] += length
+            if event["name"] == "read":
+                reads[event["tid"], start] = args.get("epoch"), args.get("batch")
+            if event["name"] == "step" and args["measured"]:
+                steps.add((event["pid"], event["tid"], start, args["epoch"], args["batch"]))
+        elif event["ph"] in "sf":
+            flows.setdefault(event["id"], {})[event["ph"]] = event["pid"], event["tid"], nanoseconds(event["ts"])
+    for (pid, tid), spans in tracks.items():
+        for offence in spans_that_cross(spans):
+            yield "track %d/%d: %s crosses another span: %s" % (pid, tid, offence[0], offence[1:])
+    for key, (count, ns) in sums_of(document).items():
+        traced = sums[key][1]
+        if abs(traced - ns) > SHARE * ns:
+            yield "%s: spans of %d ns, summary.json has %d" % (key, traced, ns)
+    linked = {flow["f"]: reads.get(flow["s"][1:]) for flow in flows.values() if {"s", "f"} <= set(flow)}
+    for pid, tid, start, epoch, batch in steps if reads else ():
+        if linked.get((pid, tid, start)) != (epoch, batch):
+            yield "step of batch %d/%d: its flow comes from %s" % (epoch, batch, linked.get((pid, tid, start)))
+    if not steps:
+        yield "no step was measured"
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        trace = json.load(file, parse_float=str, parse_int=str)
+    for event in trace["traceEvents"]:
+        for key in ("measured", "batch", "epoch", "sample"):
+            if key in event.get("args", {}):
+                event["args"][key] = int(event["args"][key])
+        event["pid"] = int(event["pid"])
+        event["tid"] = int(event.get("tid", 0))
+    with open(sys.argv[2]) as file:
+        document = json.load(file)
+    offences = list(check(trace, document))
+    print("\n".join(offences[:20]))
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
