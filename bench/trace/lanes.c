@@ -138,6 +138,12 @@ static bool is_shown(const struct dlb_timeline *timeline, const struct dlb_timel
            track->track != DLB_TRACK_INTERPRETER;
 }
 
+/* What it was idle for is seen in the page. */
+static const char *lane_name(const struct dlb_span_name *is)
+{
+    return strcmp(is->name, "idle") == 0 ? is->stage : is->name;
+}
+
 static void fill_lane(struct lanes *lanes, const struct dlb_timeline *timeline,
                       const struct dlb_timeline_track *track)
 {
@@ -146,7 +152,7 @@ static void fill_lane(struct lanes *lanes, const struct dlb_timeline *timeline,
     for (size_t i = 0; i < spans.n;) {
         const struct dlb_trace_span *one = &spans.at[i];
         if (one->is.table) {
-            add(lanes, one->is.name, one->start_ns, one->end_ns, one->batch);
+            add(lanes, lane_name(&one->is), one->start_ns, one->end_ns, one->batch);
             i++;
         } else {
             struct parts parts = {.n = 0};

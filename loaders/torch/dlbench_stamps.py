@@ -13,6 +13,7 @@ import types
 from typing import Any, NamedTuple
 
 import torch.utils.data
+from dlbench_trace import NO_SAMPLE, WINDOW, Rings
 from torch.utils.data import IterableDataset, get_worker_info
 
 GETITEM, LOAD, COLLATE, NEXT, TRANSPORT = range(5)
@@ -21,47 +22,63 @@ MAX_TRANSFORMS = 16
 N = len(STAGES) + MAX_TRANSFORMS
 MAX_COUNTED = 1 << 26  # samples: beyond that, which of them were asked for is not recorded
 
-_open = {}  # file name -> this process's row and counts
+_open = {}  # file name -> this process's row, counts and rings
 os.register_at_fork(after_in_child=_open.clear)
 
 
 class Board:
     """The file: a row of (count, nanoseconds) for each process, then a number for each sample: how often it was asked for."""
 
-    def __init__(self, path, n_workers, n_samples):
+    def __init__(self, path, n_workers, n_samples, trace=None):
         self.path, self.n_rows, self.names = path, n_workers + 1, list(STAGES)
         self.n_samples = n_samples if n_samples and n_samples <= MAX_COUNTED else 0
-        self.n_words, self.loop = self.n_rows * N * 2, os.getpid()
+        self.n_words, self.loop, self.trace = self.n_rows * N * 2, os.getpid(), trace
         with open(path, "wb") as file:
             os.posix_fallocate(file.fileno(), 0, self.n_words * 8 + self.n_samples * 4)  # a full disk kills who writes to a map
 
     def __getstate__(self):
-        return {"path": self.path, "n_rows": self.n_rows, "names": self.names, "n_samples": self.n_samples, "loop": self.loop}
+        return {key: getattr(self, key) for key in ("path", "n_rows", "names", "n_samples", "loop", "trace")}
 
     def map(self, row=0):
-        """This process's row, the counts, the file. Row 0 is the training loop's. A worker whose row was not named (Init) is of a loader
+        """This process's row, the counts, the rings (or None), the file. Row 0 is the training loop's. A worker whose row was not named (Init) is of a loader
         within the user's data, or still unpickles what it was sent. What it stamps counts nowhere."""
         found = _open.get(self.path) if row == 0 else None
         if found is None and row == 0 and (get_worker_info() or os.getpid() != self.loop):
-            found = memoryview(bytearray(N * 16)).cast("Q"), (), None
+            found = memoryview(bytearray(N * 16)).cast("Q"), (), None, None
         elif found is None:
             with open(self.path, "r+b") as file:
                 memory = mmap.mmap(file.fileno(), 0)
             numbers = memoryview(memory)
             start, end = row * N * 16, self.n_rows * N * 16
-            found = numbers[start : start + N * 16].cast("Q"), numbers[end:].cast("I"), memory
+            rings = Rings(self.trace, row) if self.trace else None
+            found = numbers[start : start + N * 16].cast("Q"), numbers[end:].cast("I"), rings, memory
         _open[self.path] = found
         return found
 
     def add(self, stage, since_ns, n=1):
-        row = (_open.get(self.path) or self.map())[0]
+        """When the stage ended."""
+        found = _open.get(self.path) or self.map()
+        row, rings = found[0], found[2]
+        now_ns = time.monotonic_ns()
         row[2 * stage] += n
-        row[2 * stage + 1] += time.monotonic_ns() - since_ns
+        row[2 * stage + 1] += now_ns - since_ns
+        if rings:
+            rings.add(stage, since_ns, now_ns)
+        return now_ns
 
     def asked(self, i):
-        counts = (_open.get(self.path) or self.map())[1]
+        found = _open.get(self.path) or self.map()
+        counts, rings = found[1], found[2]
         if isinstance(i, int) and 0 <= i < len(counts):
             counts[i] += 1
+        if rings:
+            rings.sample = i if isinstance(i, int) and 0 <= i < NO_SAMPLE else NO_SAMPLE
+
+    def answered(self):
+        """What follows belongs to no sample."""
+        rings = (_open.get(self.path) or self.map())[2]
+        if rings:
+            rings.sample = NO_SAMPLE
 
     def stage(self, name):
         """The number of a further stage; None: there are too many."""
@@ -72,8 +89,13 @@ class Board:
 
     def read(self):
         """All processes' sums: a (count, nanoseconds) for each stage."""
-        words = struct.unpack_from("<%dQ" % (self.n_rows * N * 2), self.map()[2])
+        words = struct.unpack_from("<%dQ" % (self.n_rows * N * 2), self.map()[3])
         return [(sum(words[2 * i :: 2 * N]), sum(words[2 * i + 1 :: 2 * N])) for i in range(len(self.names))]
+
+    def end_window(self, opened_ns, now_ns):
+        rings = self.map()[2]
+        if rings:
+            rings.own.add(WINDOW, opened_ns, now_ns)
 
     def wrong(self, n_epochs):
         """How many samples were asked for more and less often than once an epoch."""
@@ -84,12 +106,15 @@ class Board:
 
     def cost_ns(self):
         """Of a stamp: the mean of many that time nothing. They are taken back."""
-        row, n = self.map()[0], 20000
+        found, n = self.map(), 20000
+        row, rings = found[0], found[2]
         start_ns = time.monotonic_ns()
         for _ in range(n):
             self.add(NEXT, time.monotonic_ns())
         each = (time.monotonic_ns() - start_ns) / n
         row[2 * NEXT] = row[2 * NEXT + 1] = 0
+        if rings:
+            rings.own.clear()
         return each
 
 
@@ -100,10 +125,13 @@ class Call:
         self.board, self.stage, self.function = board, stage, function
 
     def __call__(self, *args, **kwargs):
+        return self.timed(*args, **kwargs)[0]
+
+    def timed(self, *args, **kwargs):
+        """What it returns, and when."""
         start_ns = time.monotonic_ns()
         out = self.function(*args, **kwargs)
-        self.board.add(self.stage, start_ns)
-        return out
+        return out, self.board.add(self.stage, start_ns)
 
     def __getattr__(self, name):
         if name.startswith("__") or name == "function":
@@ -150,9 +178,9 @@ class Collate(Call):
     """What makes a batch, the last thing that a worker does: its end goes with the batch."""
 
     def __call__(self, samples):
-        out = super().__call__(samples)
+        out, ready_ns = self.timed(samples)
         worker = get_worker_info()
-        return Made(out, worker.id if worker else 0, time.monotonic_ns(), self.board)
+        return Made(out, worker.id if worker else 0, ready_ns, self.board)
 
 
 class Init:
@@ -187,6 +215,7 @@ class Samples:
         start_ns = time.monotonic_ns()
         out = self.dataset[i]
         self.board.add(GETITEM, start_ns)
+        self.board.answered()
         return out
 
     def __getattr__(self, name):
@@ -198,6 +227,7 @@ class Samples:
     def many(self, indices):
         for i in indices:
             self.board.asked(i)
+        self.board.answered()
         start_ns = time.monotonic_ns()
         out = self.dataset.__getitems__(indices)
         self.board.add(GETITEM, start_ns, len(indices))

@@ -37,6 +37,8 @@ static json_t *setup_of(const struct dlb_interpreter_how *how)
                                 (json_int_t)how->rank, "world", (json_int_t)how->world, "seed",
                                 (json_int_t)how->seed, "samples", (json_int_t)how->n_samples));
     dlb_json_put(out, "settings", json_incref((json_t *)(uintptr_t)how->settings));
+    if (how->trace)
+        dlb_json_put(out, "trace", json_incref((json_t *)(uintptr_t)how->trace));
     return out;
 }
 

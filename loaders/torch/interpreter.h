@@ -22,6 +22,7 @@ struct dlb_interpreter_how {
     const char *scratch;    /* folder; NULL: /tmp */
     uint32_t rank, world;
     uint64_t seed, n_samples;
+    const json_t *trace; /* where its processes record their stages (dlbench_trace.py); or NULL */
     const atomic_bool *cancel; /* may be NULL */
     struct dlb_pulse *pulse;   /* signed while it makes progress; may be NULL */
     bool quiet; /* what the code prints goes nowhere; else to this process's stderr */

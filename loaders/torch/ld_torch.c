@@ -10,6 +10,7 @@
 #include "core/host/group.h"
 #include "loaders/loader.h"
 #include "loaders/torch/interpreter.h"
+#include "loaders/torch/rings.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -35,6 +36,7 @@ struct torch {
     bool bell_runs;
     atomic_bool stopping;
     bool use_begun;
+    json_t *rings;             /* of the timeline; owned; or NULL */
     json_t *told;              /* what the interpreter is; then with what it measured; owned */
     struct dlb_os_process use; /* since the first epoch began */
     uint64_t pss_bytes;
@@ -120,6 +122,7 @@ static int torch_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
     struct torch *self = ld;
 
     self->job = job;
+    self->rings = dlb_torch_rings(job->trace, job->nth);
     self->how = (struct dlb_interpreter_how){.python = job->python,
                                              .settings = job->settings,
                                              .mode = job->ceiling ? "ceiling" : "measure",
@@ -128,6 +131,7 @@ static int torch_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
                                              .world = job->world,
                                              .seed = job->seed,
                                              .n_samples = job->dataset->shape.n_samples,
+                                             .trace = self->rings,
                                              .cancel = job->cancel,
                                              .pulse = job->pulse};
     int rc = dlb_interpreter_start(&self->interpreter, &self->how, err);
@@ -192,7 +196,8 @@ static struct dlb_batch batch_of(const struct torch *self, const uint64_t number
                               .late = number[DLB_LB_READY] > number[DLB_LB_ASKED],
                               .worker =
                                   n_workers > 0 ? (uint32_t)(number[DLB_LB_WORKER] % n_workers) : 0,
-                              .seq = self->seq};
+                              .seq = self->seq,
+                              .number = self->seq};
 }
 
 static int torch_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
@@ -276,8 +281,11 @@ static void take_stats(struct torch *self)
     int rc = dlb_link_ask(link, DLB_LINK_STATS, 0, &ignored);
     while (rc == DLB_OK && dlb_now_ns() < end_ns && !(got && answer.kind == DLB_LINK_READY))
         rc = dlb_link_wait(link, STATS_NS / 10, &answer, &got, &ignored);
-    if (rc == DLB_OK && got && answer.kind == DLB_LINK_READY)
-        (void)json_object_update(self->told, link->about);
+    if (rc != DLB_OK || !got || answer.kind != DLB_LINK_READY)
+        return;
+    dlb_torch_rings_names(self->job->trace, json_object_get(link->about, "names"));
+    (void)json_object_del(link->about, "names");
+    (void)json_object_update(self->told, link->about);
 }
 
 static void torch_dismiss(void *ld)
@@ -331,6 +339,7 @@ static void torch_close(void *ld)
     struct torch *self = ld;
     dlb_interpreter_close(&self->interpreter);
     json_decref(self->told);
+    json_decref(self->rings);
 }
 
 const struct dlb_loader dlb_ld_torch = {

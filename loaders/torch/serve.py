@@ -141,7 +141,7 @@ class Source:
         if self.setup["settings"].get("python.stamps"):
             path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stamps")
             try:
-                self.board = dlbench_stamps.Board(path, settings["num_workers"], self.n_samples)
+                self.board = dlbench_stamps.Board(path, settings["num_workers"], self.n_samples, self.setup.get("trace"))
             except OSError as why:
                 raise Refused("NO_SPACE" if why.errno == errno.ENOSPC else "IO", "%s: %s" % (path, why.strerror)) from None
             twins = sys.modules.get("dlbench_twins")
@@ -216,7 +216,7 @@ class Server:
     def __init__(self, channel, source, batches, kept):
         self.channel, self.source, self.batches, self.kept = channel, source, batches, kept
         self.iterator, self.batch, self.pages = None, None, None
-        self.n_epochs, self.n_taken, self.n_samples, self.window, self.opened = 0, 0, 0, None, None
+        self.n_epochs, self.n_taken, self.n_samples, self.window, self.opened, self.opened_ns = 0, 0, 0, None, None, 0
 
     def say(self, kind, a=0, b=0, c=0, d=0, e=0, f=0):
         self.channel.send(ANSWER.pack(kind, a, b, c, d, e, f))
@@ -259,10 +259,9 @@ class Server:
                 self.iterator = None
                 self.n_epochs += 1
                 return self.say(END)
-            if self.source.board:
-                self.source.board.add(STAMP_NEXT, asked_ns)
         self.n_taken += 1
-        taken_ns = time.monotonic_ns()
+        board = None if self.kept else self.source.board
+        taken_ns = board.add(STAMP_NEXT, asked_ns) if board else time.monotonic_ns()
         if not stamped:
             ready_ns = asked_ns if taken_ns - asked_ns < SOON_NS else taken_ns
         blocks, n_samples, n_bytes = self.batches.measure(self.batch)
@@ -287,17 +286,19 @@ class Server:
     def mark(self, opens):
         """The measured window opens or closes."""
         board = self.source.board
+        now_ns = time.monotonic_ns()
         if board and opens:
-            self.opened = board.read()
+            self.opened, self.opened_ns = board.read(), now_ns
         elif board and self.opened:
             self.window = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(self.opened, board.read())]
+            board.end_window(self.opened_ns, now_ns)
 
     def stats(self):
         """The stages within the window; and whether each sample was asked for once an epoch, if whole epochs were read."""
         board, out = self.source.board, {"stages": [], "stamp_ns": self.source.stamp_ns, "stamps_frac": None, "once": None}
+        part = {"getitem": "read", "load": "decode" if self.source.decodes else None, "collate": "collate", "next": None, "transport": None}
         if board and self.window:
             named = zip(board.names, self.window)
-            part = {"getitem": "read", "load": "decode" if self.source.decodes else None, "collate": "collate", "next": None, "transport": None}
             out["stages"] = [
                 {"name": name, "part": part.get(name) if i < len(part) else "transform", "count": n, "sum_ns": ns}
                 for i, (name, (n, ns)) in enumerate(named)
@@ -306,6 +307,10 @@ class Server:
             work_ns = sum(ns for name, (n, ns) in zip(board.names, self.window) if name in ("getitem", "collate"))
             if work_ns > 0:
                 out["stamps_frac"] = sum(n for n, _ in self.window) * self.source.stamp_ns / work_ns
+        if board and board.trace:
+            out["names"] = [
+                {"name": name, "part": (part.get(name) or "") if i < len(part) else "transform"} for i, name in enumerate(board.names)
+            ]
         if board and board.n_samples and self.n_epochs and self.iterator is None and not self.source.iterable:
             more, fewer = board.wrong(self.n_epochs)
             out["once"] = {"epochs": self.n_epochs, "more": more, "fewer": fewer}

@@ -6,6 +6,7 @@
 #include "reports/findings.h"
 #include "reports/gap.h"
 #include "reports/html/elements.h"
+#include "reports/html/lanes.h"
 #include "reports/html/packed.h"
 #include "reports/markup.h"
 #include "reports/report.h"
@@ -223,6 +224,7 @@ static void as_text(const json_t *doc, bool open, struct dlb_text *out)
 static void figures(const json_t *doc, uint32_t result, struct dlb_text *out)
 {
     dlb_text_printf(out, "<div class=\"figures\">\n");
+    dlb_html_lanes(out, doc, result);
     for (const struct dlb_figure *figure = dlb_figures; figure->id; figure++) {
         struct dlb_sheet sheet = {.chart = DLB_CHART_NONE};
         figure->fill(doc, &sheet);

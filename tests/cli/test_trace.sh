@@ -2,7 +2,7 @@
 # `dlbench run --trace`: the file against the result that it belongs to, and what is refused.
 . "$(dirname "$0")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/measure.sh"
-trace=$DLB_SOURCE_DIR/tests/support/trace.py
+trace=$DLB_SOURCE_DIR/tests/support/traced.py
 traced=("${quick[@]}" --set run.repeats=1 --set run.epochs=2)
 
 # holds NAME ARGUMENT...: a run whose trace agrees with its result.

@@ -1,4 +1,4 @@
-"""Holds a file of `dlbench run --trace` against the result: usage: trace.py TRACE SUMMARY
+"""Holds a file of `dlbench run --trace` against the result: usage: traced.py TRACE SUMMARY
 
 Spans of a track nest, each stage's measured spans sum up to what summary.json says within 1%, and each measured step has a flow that
 begins in a read of its batch. Prints one line per offence; exits 1 when there are any."""
