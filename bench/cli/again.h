@@ -8,7 +8,7 @@
 
 /* The arguments after the verb, quoted for a shell, a space before each. Without those that say
  * how and under which name the result is kept and shown (--run-name, --overwrite, --json,
- * --verbose): a second command has a result of its own. The caller frees it. */
+ * --verbose, --trace): a second command has a result of its own. The caller frees it. */
 char *dlb_again(const struct dlb_args *args);
 
 #endif

@@ -11,7 +11,7 @@ const struct dlb_verb dlb_verb_run = {
     .name = "run",
     .summary = "Measure one configuration: how fast it is, what the accelerator waits for, and why",
     .usage = "dlbench run --config FILE [--set KEY=VALUE ...] [--run-name NAME] [--results DIR] "
-             "[--overwrite] [--dry-run] [--json]",
+             "[--overwrite] [--trace FILE] [--dry-run] [--json]",
     .details =
         "Load the data as the configuration says, copy every batch to the accelerator (real or "
         "emulated), run a training step of device.step_ms on it, and account for all of the "
@@ -34,7 +34,10 @@ const struct dlb_verb dlb_verb_run = {
         "The result is RESULTS/NAME/summary.json, beside summary.txt and environment.json. With "
         "--json the same document is printed. Lists under [sweep] are ignored. --resume "
         "RESULTS/NAME "
-        "goes on with a run that was cut off.",
+        "goes on with a run that was cut off.\n\n"
+        "--trace FILE writes what each worker, the training loop and the accelerator did when, as "
+        "Chrome's trace JSON: open it in https://ui.perfetto.dev. It is of the repetition whose "
+        "stages the result has; report.html draws its first steps.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_RESUME | DLB_FLAG_JSON | DLB_FLAG_PLAN |
              DLB_FLAG_RULES | DLB_FLAG_TRACEML | DLB_FLAG_TRACE | DLB_FLAG_QUIET,
     .examples = {"dlbench run --config quickstart.toml",

@@ -192,7 +192,7 @@ def check(engine, document):
     sums = {(row["category"], row["stage"]): row["ns"] for row in engine.rows(
         "select category, extract_arg(arg_set_id, 'args.stage') as stage, sum(dur) as ns from slice "
         "where extract_arg(arg_set_id, 'args.measured') = 1 group by 1, 2")}
-    for key, (_, ns) in held.sums_of(document).items():
+    for key, ns in held.sums_of(document).items():
         if abs(sums.get(key, 0) - ns) > held.SHARE * ns:
             yield "%s: %s ns in Perfetto, summary.json has %d" % (key, sums.get(key), ns)
     flows = engine.rows("select a.name as source, b.name as target, count(*) as n from flow join slice a on flow.slice_out = a.id "

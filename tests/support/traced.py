@@ -1,4 +1,6 @@
-"""Holds a file of `dlbench run --trace` against the result: usage: traced.py TRACE SUMMARY
+"""Holds a file of `dlbench run --trace` against the result.
+
+usage: traced.py TRACE SUMMARY
 
 Spans of a track nest, each stage's measured spans sum up to what summary.json says within 1%, and each measured step has a flow that
 begins in a read of its batch. Prints one line per offence; exits 1 when there are any."""
@@ -28,20 +30,23 @@ def nanoseconds(text):
 
 
 def sums_of(document):
-    """(table, stage) -> (count, nanoseconds) of the repetition that is shown."""
+    """(table, stage) -> nanoseconds of the repetition that is shown."""
     cell = document["cells"][0]
     out = {}
+    stages = (cell["python"] or {}).get("stages") or []
     for table, key in (("worker", "worker_stages"), ("loop", "consumer_stages"), ("device", "device_stages")):
+        if table == "worker" and stages:
+            continue  # of these it is a view
         for stage, figures in (cell[key] or {}).items():
-            out[table, stage] = figures["count"], figures["sum_ns"]
-    for figures in (cell["python"] or {}).get("stages") or []:
-        out["python", figures["name"]] = figures["count"], figures["sum_ns"]
-    return out
+            out[table, stage] = figures["sum_ns"]
+    for figures in stages:
+        out["python", figures["name"]] = figures["sum_ns"]
+    return {key: ns for key, ns in out.items() if ns is not None}
 
 
 def check(trace, document):
     events = trace["traceEvents"]
-    tracks, sums, reads, flows = defaultdict(list), defaultdict(lambda: [0, 0]), {}, {}
+    tracks, sums, reads, flows = defaultdict(list), defaultdict(int), {}, {}
     steps = set()
     for event in events:
         if event["ph"] == "X":
@@ -49,9 +54,7 @@ def check(trace, document):
             tracks[event["pid"], event["tid"]].append((start, start + length, event["name"]))
             args = event.get("args", {})
             if "stage" in args and args["measured"]:
-                one = sums[event["cat"], args["stage"]]
-                one[0] += length > 0 or event["cat"] != "device"
-                one[1] += length
+                sums[event["cat"], args["stage"]] += length
             if event["name"] == "read":
                 reads[event["tid"], start] = args.get("epoch"), args.get("batch")
             if event["name"] == "step" and args["measured"]:
@@ -61,10 +64,9 @@ def check(trace, document):
     for (pid, tid), spans in tracks.items():
         for offence in spans_that_cross(spans):
             yield "track %d/%d: %s crosses another span: %s" % (pid, tid, offence[0], offence[1:])
-    for key, (count, ns) in sums_of(document).items():
-        traced = sums[key][1]
-        if abs(traced - ns) > SHARE * ns:
-            yield "%s: spans of %d ns, summary.json has %d" % (key, traced, ns)
+    for key, ns in sums_of(document).items():
+        if abs(sums[key] - ns) > SHARE * ns:
+            yield "%s: spans of %d ns, summary.json has %d" % (key, sums[key], ns)
     linked = {flow["f"]: reads.get(flow["s"][1:]) for flow in flows.values() if {"s", "f"} <= set(flow)}
     for pid, tid, start, epoch, batch in steps if reads else ():
         if linked.get((pid, tid, start)) != (epoch, batch):

@@ -1,0 +1,81 @@
+/* What a timeline costs: the same cell with rings and without, in turns, in this process. The
+ * device has no step to wait for, so that whatever a record takes is missing from the rate. JPEG
+ * files are the usual case; samples of 4 kB that nobody decodes are the worst, two records each. */
+#include "core/base/mem.h"
+#include "core/measure/trace.h"
+#include "scenarios/cell/cell.h"
+#include "tests/perf/perf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SHOULD_REACH 0.98
+
+struct way {
+    const struct dlb_spec *spec;
+    bool traced;
+    uint64_t n_records;
+};
+
+static uint64_t records_of(const struct dlb_trace *trace)
+{
+    uint64_t n = 0;
+    for (int track = 0; track < DLB_TRACK_COUNT; track++)
+        for (uint32_t i = 0; i < trace->layout.n[track]; i++)
+            n += dlb_trace_ring(trace, (enum dlb_track)track, i)->n;
+    return n;
+}
+
+/* Seconds of the measured window, of as many samples as it had. */
+static double run_cell(void *ctx)
+{
+    struct way *way = ctx;
+    struct dlb_trace trace = {0};
+    struct dlb_cell_watch watch = {.trace = way->traced ? &trace : NULL};
+    struct dlb_cell_result result;
+
+    dlb_cell_run(way->spec, DLB_MODE_MEASURE, &watch, &result);
+    double samples_per_s = dlb_cell_result_samples_per_s(&result);
+    if (result.status != DLB_REP_OK || !(samples_per_s > 0)) {
+        (void)fprintf(stderr, "%s\n", result.reason);
+        perf_die("the cell", NULL);
+    }
+    way->n_records = way->traced ? records_of(&trace) : 0;
+    dlb_trace_close(&trace);
+    dlb_cell_result_free(&result);
+    return 1 / samples_per_s;
+}
+
+static void compare(const char *name, const struct dlb_spec *spec)
+{
+    struct way with = {.spec = spec, .traced = true}, without = {.spec = spec};
+    const struct perf_comparison what = {
+        .name = name, .unit = "samples", .units = 1, .should_reach = SHOULD_REACH};
+    const struct perf_way ours = {"with a timeline", run_cell, &with};
+    const struct perf_way base = {"without", run_cell, &without};
+
+    double ratio = perf_compare(&what, &ours, &base);
+    printf("%s: %llu records; a timeline costs %.2f%% of the rate\n", name,
+           (unsigned long long)with.n_records, (1 - ratio) * 100);
+}
+
+int main(void)
+{
+    static const char *const jpeg[] = {
+        "dataset.format=files", "dataset.codec=jpeg",   "generate.samples=240",
+        "loader.batch_size=16", "loader.num_workers=2", "run.epochs=4",
+        "device.kind=emulated", "device.step_ms=0",     NULL};
+    static const char *const raw[] = {
+        "dataset.format=synthetic", "generate.samples=100000", "generate.sample_bytes=4096",
+        "loader.batch_size=64",     "loader.num_workers=1",    "run.epochs=6",
+        "device.kind=emulated",     "device.step_ms=0",        NULL};
+    struct dlb_spec *spec = dlb_mem_new(sizeof *spec);
+
+    perf_spec(spec, jpeg);
+    perf_generate(spec);
+    compare("files + jpeg, 2 workers", spec);
+    perf_spec(spec, raw);
+    compare("synthetic + raw, 4 kB, 1 worker", spec);
+    free(spec);
+    return 0;
+}
