@@ -16,7 +16,7 @@
 #define MARK ".dlbench"
 #define MARK_HEAD "dlbench scratch folder\nprocess %ld\n" /* then: made, machine */
 #define MEMO "memo-"                                      /* loaders/device/memo.c */
-#define TRACE "trace-"                                    /* scenarios/run/runner.c */
+#define TRACE "trace-"                                    /* scenarios/run/trace_path.c */
 #define PYTHON "python-"                                  /* loaders/torch/interpreter.c */
 
 enum { MARK_BYTES = 512 };
@@ -151,7 +151,7 @@ static bool is_memo(const char *name)
            (*end == '\0' || dlb_is_temporary(name, (const char *[]){stem, NULL}, &process));
 }
 
-/* trace-BLOCK-AGAIN (scenarios/run/runner.h). */
+/* trace-BLOCK-AGAIN (scenarios/run/trace_path.h). */
 static bool is_trace(const char *name)
 {
     size_t len = strlen(TRACE), n_block, n_again;

@@ -5,7 +5,7 @@
 #include "bench/trace/trace.h"
 #include "core/base/json.h"
 #include "core/base/say.h"
-#include "scenarios/run/runner.h"
+#include "scenarios/run/trace_path.h"
 
 #include <inttypes.h>
 
@@ -16,7 +16,7 @@ static int write_trace(const struct dlb_args *args, const struct dlb_result_fold
     struct dlb_timeline timeline;
     char path[PATH_MAX];
     uint64_t n_spans = 0, n_lost = 0;
-    int rc = dlb_runner_trace(folder->scratch, shown->block, shown->again, path, err);
+    int rc = dlb_trace_path(folder->scratch, shown->block, shown->again, path, err);
     if (!rc)
         rc = dlb_timeline_load(&timeline, path, err);
     if (rc)

@@ -11,6 +11,7 @@
 #include "scenarios/run/known_data.h"
 #include "scenarios/run/stall.h"
 #include "scenarios/run/task.h"
+#include "scenarios/run/trace_path.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -173,15 +174,6 @@ static void tick(void *ctx, const struct dlb_pulse *pulse)
     tell(ctx, DLB_RUNNER_TICK, pulse, NULL);
 }
 
-int dlb_runner_trace(const char *scratch, uint32_t block, uint32_t again, char path[PATH_MAX],
-                     struct dlb_err *err)
-{
-    int n = snprintf(path, PATH_MAX, "%s/trace-%u-%u", scratch, block, again);
-    return n < PATH_MAX ? DLB_OK
-                        : dlb_fail(err, DLB_ERR_SCRATCH_PATH_TOO_LONG, scratch, DLB_NO_OFFSET,
-                                   "path is too long");
-}
-
 /* Runs the current task's process. The caller frees *result. */
 static int measure(struct runner *r, struct dlb_cell_result *result, struct dlb_err *err)
 {
@@ -194,7 +186,7 @@ static int measure(struct runner *r, struct dlb_cell_result *result, struct dlb_
     (void)snprintf(data_id, sizeof(data_id), "%" PRIx64, dlb_known_data_id(&r->data, spec));
     bool traces = r->how->traces && dlb_task_is_cell(r->task);
     char trace[PATH_MAX];
-    int rc = traces ? dlb_runner_trace(r->how->scratch, r->task->block, r->task->again, trace, err)
+    int rc = traces ? dlb_trace_path(r->how->scratch, r->task->block, r->task->again, trace, err)
                     : DLB_OK;
     if (rc)
         return rc;

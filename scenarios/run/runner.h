@@ -10,7 +10,6 @@
 #include "scenarios/run/kept.h"
 #include "scenarios/scenario.h"
 
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,12 +49,8 @@ struct dlb_runner {
                               over from it; NULL: none */
     const struct dlb_scenario
         *scenario; /* whose next() adds tasks; NULL for a plan that does not grow */
-    bool traces;   /* each repetition of a cell leaves its timeline in scratch (dlb_runner_trace) */
+    bool traces;   /* each repetition of a cell leaves its timeline in scratch (trace_path.h) */
 };
-
-/* Where a repetition's timeline is, which the caller removes. DLB_ERR_SCRATCH_PATH_TOO_LONG. */
-int dlb_runner_trace(const char *scratch, uint32_t block, uint32_t again, char path[PATH_MAX],
-                     struct dlb_err *err);
 
 /* Fills results (dlb_results_init). An interrupt is no error: results->interrupted. An error is the
  * runner's own, or the journal's, which cannot be written or holds another run. There are no events

@@ -56,7 +56,7 @@ DOORS = {
     "scenarios/judge": {"judge.h", "judged.h", "note.h", "summary.h"},
     "scenarios/plan": {"in_c.h", "plan.h", "preflight.h", "twin.h"},
     "scenarios/rules": {"judge.h", "rule.h"},
-    "scenarios/run": {"child.h", "kept.h", "runner.h", "task.h"},
+    "scenarios/run": {"child.h", "kept.h", "runner.h", "task.h", "trace_path.h"},
     "scenarios/spec": {"axes.h", "embedded.h", "meaning.h", "rounds.h", "spec.h", "workload.h"},
     "scenarios/storage": {"fio.h", "sizing.h", "write_speed.h"},
     "scenarios/sweep": {"confirm.h"},
