@@ -23,11 +23,9 @@ holds processes --loader.num_workers 2 --loader.kind processes --loader.pin_memo
 holds shared --loader.num_workers 2 --loader.pin_memory true --set accelerators.count=3 --set accelerators.shared_workers=true
 holds apart --loader.num_workers 1 --loader.pin_memory true --set accelerators.count=2 --set accelerators.barrier=true
 
-# --- PyTorch's, from its stamps
+# --- PyTorch's, from its stamps; the double has its workers in one process, so test_trace_peers.sh has those
 export PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double
-for workers in 0 2; do
-    holds "torch-$workers" --loader.num_workers "$workers" --set loader.kind=torch --set python.interpreter=python3
-done
+holds torch --loader.num_workers 0 --set loader.kind=torch --set python.interpreter=python3
 
 # --- it is the repetition whose stages the result shows, and replaces a file
 run "$dlbench" run "${quick[@]}" --set run.repeats=3 --loader.num_workers 1 --run-name three --trace threads.json
