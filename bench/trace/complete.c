@@ -68,7 +68,8 @@ static void number(struct dlb_timeline_track *track, uint64_t first, uint64_t la
     }
 }
 
-/* All that a track did since the last batch belongs to the one that this stage ends. */
+/* All that a track did since the last batch belongs to the one that this stage ends. n_workers: of
+ * a loader; 0: it is no worker's track. */
 static void number_track(struct dlb_timeline_track *track, const struct readies *ready,
                          uint32_t n_workers)
 {
@@ -79,7 +80,7 @@ static void number_track(struct dlb_timeline_track *track, const struct readies 
         if (one->stage != (worker ? COLLATE : NEXT))
             continue;
         const struct ready key = {.loader = track->loader,
-                                  .worker = worker ? track->index % n_workers : 0,
+                                  .worker = n_workers > 0 ? track->index % n_workers : 0,
                                   .ready_ns = one->end_ns,
                                   .taken_ns = one->end_ns};
         number(track, first, k,
@@ -109,7 +110,7 @@ static void number_batches(struct dlb_timeline *timeline)
     qsort(ready.at, ready.n, sizeof(*ready.at), by_taking);
     for (uint32_t i = 0; i < timeline->n_tracks; i++)
         if (timeline->track[i].track == DLB_TRACK_INTERPRETER)
-            number_track(&timeline->track[i], &ready, 1);
+            number_track(&timeline->track[i], &ready, 0);
     free(ready.at);
 }
 
