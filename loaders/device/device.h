@@ -53,6 +53,7 @@ struct dlb_device_opts {
     double sm_share; /* fraction of a GPU's multiprocessors that a step computes on; at least one */
     int64_t prefetch; /* 0: copy on the compute stream and wait for each step; d >= 1: copy d
                          batches ahead on a stream of their own */
+    double hang_s;    /* a GPU that takes so much longer than it should hangs; 0: it never does */
     /* Emulated: rates measured elsewhere (0: the profile's), and the fixed cost of a copy. */
     double pinned_bytes_per_s, pageable_bytes_per_s, copy_us;
 };

@@ -29,6 +29,8 @@ static inline int rig_open(struct rig *rig, uint32_t n_bufs, bool one_stream, bo
                                   .keep_bytes = keep,
                                   .augment = rig->augment,
                                   .memo = rig->memo};
+    if (rig->opts.hang_s <= 0)
+        rig->opts.hang_s = 10;
     if (rig->opts.sm_share <= 0)
         rig->opts.sm_share = 1;
     rig->cu = calloc(1, sizeof *rig->cu);
@@ -72,7 +74,7 @@ static inline int reset(void **state)
 {
     (void)state;
     memset(&fake, 0, sizeof fake);
-    fake.slow = 1;
+    gpu_reset();
     fake.driver = "580.65.06";
     fake.with = cudaErrorUnknown;
     return 0;

@@ -1,26 +1,17 @@
-/* The CUDA runtime's functions and the step's kernels, without a GPU: a virtual timeline per stream
- * on the host's clock, events that are read by a clock that drifts from it, memory from the heap,
- * and any one call told to fail. What a GPU really does is for tests/gpu.
+/* The CUDA runtime's functions and the step's kernels, without a GPU: over a virtual one
+ * (fake_gpu.h), with events that are read by a clock that drifts from the host's, memory from the
+ * heap, and any one call told to fail. What a GPU really does is for tests/gpu.
  *
  * Defines external symbols: for one file of one test. Empty without CUDA's headers. */
 #ifndef DLB_TESTS_SUPPORT_FAKE_CUDA_H
 #define DLB_TESTS_SUPPORT_FAKE_CUDA_H
 
 #ifdef DLB_HAVE_CUDA
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/support/fake_gpu.h"
 
-#include <cmocka.h>
-#include <cuda_runtime_api.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "core/base/clock.h"
 #include "core/host/nvidia.h"
 #include "loaders/device/cuda/gpu.h"
 
@@ -29,33 +20,22 @@ enum { SMS = 132 };
 #define READ_NS_PER_BYTE 0.0005
 #define ITER_NS 71.0
 #define LAUNCH_NS 2500
-#define LOOK_NS 700
-#define OVERSLEEP_NS 60000
-
-struct CUstream_st {
-    uint64_t free_ns; /* host's clock */
-    bool is_copy;
-    bool stuck; /* something was queued after the GPU began to hang */
-};
-struct CUevent_st {
-    uint64_t at_ns;
-};
-
 enum { MAX_LIVE = 256, SCRATCH_BYTES = 1 << 28 };
 
 static struct {
     int fail_at, n_calls; /* the fail_at-th call fails, from 1; 0: none */
     cudaError_t with;
-    int n_live; /* streams, events, memory, registrations */
+    bool sticky; /* all calls after it fail as well, as after an error that ends the context */
+    int n_live;  /* streams, events, memory, registrations */
     void *live[MAX_LIVE];
     size_t n_taken_bytes; /* of device memory, since the test began */
     double drift;         /* device seconds per host second, less 1 */
-    double slow;          /* an iteration takes that many times ITER_NS; 1 at first */
-    double slower;        /* and that much more with each kernel */
+    double answer_ns;     /* that an event takes on an idle stream */
     double copy_ns;       /* that a copy takes beside its bytes */
     uint32_t n_blocks;    /* of the last kernel */
     int n_streams;        /* made so far */
     int n_syncs;          /* looks at whole streams */
+    int n_captures;       /* graphs that were recorded */
     int n_read;           /* times read from events */
     int hangs_at;         /* from that call on the GPU does nothing more, from 1; 0: it works */
     bool kernels_blind;   /* the reading kernel reads nothing */
@@ -63,30 +43,11 @@ static struct {
     const char *driver;   /* the kernel module's version; NULL: none is loaded */
 } fake;
 
-static uint64_t now_ns = 1000 * DLB_NS_PER_S;
-
-int clock_gettime(clockid_t id, struct timespec *out)
-{
-    (void)id;
-    now_ns += LOOK_NS;
-    *out = dlb_timespec(now_ns);
-    return 0;
-}
-
-int clock_nanosleep(clockid_t id, int flags, const struct timespec *until, struct timespec *left)
-{
-    (void)id;
-    (void)left;
-    uint64_t until_ns = (uint64_t)until->tv_sec * DLB_NS_PER_S + (uint64_t)until->tv_nsec;
-    assert_int_equal(flags, TIMER_ABSTIME);
-    if (now_ns < until_ns)
-        now_ns = until_ns + OVERSLEEP_NS;
-    return 0;
-}
-
 static bool fails(cudaError_t *code)
 {
-    bool yes = ++fake.n_calls == fake.fail_at;
+    int n = ++fake.n_calls;
+    bool yes = n == fake.fail_at || (fake.sticky && fake.fail_at > 0 && n > fake.fail_at);
+    gpu_catch_up();
     *code = yes ? fake.with : cudaSuccess;
     return yes;
 }
@@ -101,10 +62,14 @@ static void wait_for_all(const char *call)
 {
     if (hangs())
         fail_msg("%s never returns from a GPU that hangs", call);
+    for (size_t i = 0; i < gpu.n; i++)
+        now_ns = max_u64(now_ns, gpu.queued[i].end_ns);
+    gpu_catch_up();
 }
 
 /* e: event, w: wait for one, c: copy to the device, z: memset, a: augment, r: read, f: fma, m:
- * memory. In capitals on the second stream that was made, which is the one for copies. */
+ * memory, g: a graph of such. In capitals on the second stream that was made, which is the one for
+ * copies. */
 static void note(char what, cudaStream_t s)
 {
     size_t n = strlen(fake.calls);
@@ -128,15 +93,16 @@ bool __wrap_dlb_nvidia_driver(struct dlb_nvidia_driver *out)
     if (fails(&code))                                                                              \
     return code
 
-static uint64_t max_u64(uint64_t a, uint64_t b)
+/* Queues an operation, or makes it a part of the graph that is being recorded. */
+static void submit(cudaStream_t s, const struct gpu_op *op, bool launched)
 {
-    return a > b ? a : b;
-}
-
-static void spend(cudaStream_t s, double ns)
-{
+    if (s->capturing) {
+        assert_true(s->capturing->n < GPU_MAX_NODES);
+        s->capturing->ops[s->capturing->n++] = *op;
+        return;
+    }
     s->stuck = s->stuck || hangs();
-    s->free_ns = max_u64(s->free_ns, dlb_now_ns()) + (uint64_t)ns;
+    gpu_queue(s, *op, launched);
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
@@ -308,9 +274,11 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t n_bytes, cudaStream_
 {
     CALL;
     note('z', s);
-    if (n_bytes < SCRATCH_BYTES)
-        memset(memory, value, n_bytes);
-    spend(s, 0);
+    struct gpu_op op = {.what = n_bytes < SCRATCH_BYTES ? GPU_FILL : GPU_NOTHING,
+                        .to = memory,
+                        .value = value,
+                        .n_bytes = n_bytes};
+    submit(s, &op, false);
     return cudaSuccess;
 }
 
@@ -323,8 +291,12 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, enum cud
         note('c', s);
     if (kind == cudaMemcpyDeviceToHost && s->stuck) /* to memory that is not pinned */
         wait_for_all("cudaMemcpyAsync to the host");
-    memcpy(to, from, n_bytes);
-    spend(s, (double)n_bytes * COPY_NS_PER_BYTE + fake.copy_ns);
+    struct gpu_op op = {.what = GPU_COPY,
+                        .to = to,
+                        .from = from,
+                        .n_bytes = n_bytes,
+                        .ns = (double)n_bytes * COPY_NS_PER_BYTE + fake.copy_ns};
+    submit(s, &op, false);
     return cudaSuccess;
 }
 
@@ -340,6 +312,7 @@ cudaError_t cudaStreamQuery(cudaStream_t s)
     if (dlb_now_ns() >= s->free_ns)
         return cudaSuccess;
     now_ns = max_u64(now_ns, s->free_ns);
+    gpu_catch_up();
     return cudaErrorNotReady;
 }
 
@@ -377,9 +350,11 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
     CALL;
+    assert_null(s->capturing); /* it would be no event of the graph's: that takes a flag */
     note('e', s);
     s->stuck = s->stuck || hangs();
-    e->at_ns = s->stuck ? UINT64_MAX : max_u64(s->free_ns, dlb_now_ns());
+    uint64_t soonest_ns = dlb_now_ns() + (uint64_t)fake.answer_ns;
+    e->at_ns = s->stuck ? UINT64_MAX : max_u64(s->free_ns, soonest_ns);
     return cudaSuccess;
 }
 
@@ -395,6 +370,7 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 {
     CALL;
     fake.n_read++;
+    assert_true(from->at_ns > 0);
     assert_true(from->at_ns <= to->at_ns); /* what a driver says otherwise is not documented */
     double ns = (double)(to->at_ns - from->at_ns) * (1 + fake.drift);
     assert_true(dlb_now_ns() >= from->at_ns && dlb_now_ns() >= to->at_ns); /* else not ready */
@@ -402,14 +378,15 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
     return cudaSuccess;
 }
 
-static int kernel(const struct dlb_cuda_work *work, double ns)
+static int kernel(const struct dlb_cuda_work *work, struct gpu_op op)
 {
     CALL;
-    fake.slow *= 1 + fake.slower;
     fake.n_blocks = work->n_blocks;
     for (uint32_t i = 0; work->sm_of_block && i < work->n_blocks; i++)
         work->sm_of_block[i] = i;
-    spend(work->stream, *work->stop ? 0 : LAUNCH_NS + ns);
+    op.stop = work->stop;
+    op.ns += LAUNCH_NS;
+    submit(work->stream, &op, true);
     return cudaSuccess;
 }
 
@@ -417,26 +394,31 @@ int dlb_cuda_read(const struct dlb_cuda_work *work, const void *data, size_t n_b
                   unsigned long long *sum)
 {
     note('r', work->stream);
-    if (!fake.kernels_blind)
-        *sum += dlb_step_sum(data, n_bytes);
-    return kernel(work, (double)n_bytes * READ_NS_PER_BYTE);
+    return kernel(work, (struct gpu_op){.what = fake.kernels_blind ? GPU_NOTHING : GPU_READ,
+                                        .from = data,
+                                        .n_bytes = n_bytes,
+                                        .to = sum,
+                                        .ns = (double)n_bytes * READ_NS_PER_BYTE});
 }
 
 int dlb_cuda_augment(const struct dlb_cuda_work *work, const struct dlb_augment *how,
                      const void *in, size_t n_samples, void *out)
 {
-    for (size_t i = 0; i < n_samples; i++)
-        dlb_augment_run(how, (const uint8_t *)in + i * how->in_bytes,
-                        (uint8_t *)out + i * how->out_bytes);
     note('a', work->stream);
-    return kernel(work, (double)(n_samples * (how->in_bytes + how->out_bytes)) * READ_NS_PER_BYTE);
+    double n_bytes = (double)(n_samples * (how->in_bytes + how->out_bytes));
+    return kernel(work, (struct gpu_op){.what = GPU_AUGMENT,
+                                        .how = *how,
+                                        .from = in,
+                                        .n_bytes = n_samples * how->in_bytes,
+                                        .to = out,
+                                        .ns = n_bytes * READ_NS_PER_BYTE});
 }
 
 int dlb_cuda_fma(const struct dlb_cuda_work *work, uint64_t n_iters, float *sink)
 {
     assert_non_null(sink);
     note('f', work->stream);
-    return kernel(work, (double)n_iters * ITER_NS * fake.slow);
+    return kernel(work, (struct gpu_op){.ns = (double)n_iters * ITER_NS, .computes = true});
 }
 
 int dlb_cuda_memory(const struct dlb_cuda_work *work, uint64_t n_iters, void *scratch,
@@ -444,8 +426,10 @@ int dlb_cuda_memory(const struct dlb_cuda_work *work, uint64_t n_iters, void *sc
 {
     assert_true(scratch && n_chunks > 0 && first < n_chunks);
     note('m', work->stream);
-    return kernel(work, (double)n_iters * 10 * ITER_NS * fake.slow);
+    return kernel(work, (struct gpu_op){.ns = (double)n_iters * 10 * ITER_NS, .computes = true});
 }
+
+#include "tests/support/fake_graph.h"
 #endif
 
 #endif

@@ -58,9 +58,9 @@ static void samples_are_made_within_the_step(void **state)
             memset(fake.calls, 0, sizeof fake.calls);
             assert_int_equal(trip(&rig, 1, n, &t), DLB_OK);
             if (one_stream)
-                calls_are(keep ? "eceeazrfe" : "eceearfe");
+                calls_are(keep ? "eceeazrfge" : "eceearfge");
             else
-                calls_are(keep ? "WECEweazrfe" : "WECEwearfe");
+                calls_are(keep ? "WECEweazrfge" : "WECEwearfge");
             rig_close(&rig);
         }
 }

@@ -159,7 +159,7 @@ static void a_gpu_that_others_compute_on(void **state)
 {
     (void)state;
     struct rig rig = {.opts = {.step_ms = 5}};
-    fake.slower = 0.02;
+    gpu.slower = 0.02;
     fake.fail_at = -1; /* an error is expected */
     assert_int_equal(rig_open(&rig, 1, false, false), DLB_E_DEVICE);
     error_is(&rig.err, DLB_ERR_GPU_SHARED, "5.000 ms");

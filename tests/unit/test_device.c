@@ -1,6 +1,5 @@
 /* What needs no device: which one is chosen, asking a driver in a child, clocks and calibration. */
 #include "core/base/clock.h"
-#include "loaders/device/cuda/gpu_clock.h"
 #include "loaders/device/cuda/step_plan.h"
 #include "loaders/device/device.h"
 #include "tests/support/error.h"
@@ -125,48 +124,6 @@ static void a_named_device_is_not_asked(void **state)
     }
 }
 
-static void events_come_to_the_hosts_clock(void **state)
-{
-    (void)state;
-    struct dlb_gpu_clock clock;
-    dlb_gpu_clock_anchor(&clock, 1000000, 1010000);
-    assert_int_equal(clock.anchor_ns, 1005000);
-    assert_int_equal(clock.error_ns, 5000);
-    assert_int_equal(dlb_gpu_clock_at(&clock, 1.5f), 2505000);
-    assert_int_equal(dlb_gpu_clock_at(&clock, -0.5f), 505000);
-
-    dlb_gpu_clock_bound(&clock, 1.0f, 0, UINT64_MAX); /* within: nothing moves */
-    assert_int_equal(clock.shift_ns, 0);
-    dlb_gpu_clock_bound(&clock, 1.0f, 2105000, UINT64_MAX); /* 0.1 ms before it was asked for */
-    assert_int_equal(dlb_gpu_clock_at(&clock, 1.0f), 2105000);
-    dlb_gpu_clock_bound(&clock, 2.0f, 0, 3100000); /* 5 us after it was seen */
-    assert_int_equal(dlb_gpu_clock_at(&clock, 2.0f), 3100000);
-    assert_int_equal(clock.shift_ns, 95000);
-    dlb_gpu_clock_bound(&clock, 2.0f, 3200000, 3000000); /* contradictory: what was asked wins */
-    assert_int_equal(dlb_gpu_clock_at(&clock, 2.0f), 3200000);
-
-    assert_false(dlb_gpu_clock_is_far(1999.0f));
-    assert_true(dlb_gpu_clock_is_far(2001.0f));
-    uint64_t before_ns = dlb_gpu_clock_at(&clock, 2500.0f);
-    dlb_gpu_clock_move(&clock, 2400.0f);
-    assert_int_equal(dlb_gpu_clock_at(&clock, 100.0f), before_ns);
-}
-
-/* An hour of anchors at odd distances: a float's steps do not add up. */
-static void anchors_carry_an_hour(void **state)
-{
-    (void)state;
-    struct dlb_gpu_clock clock;
-    dlb_gpu_clock_anchor(&clock, 0, 0);
-    double true_ns = 0;
-    for (int i = 0; i < 1700; i++) {
-        double ms = 2100.0 + i % 97 * 0.37;
-        true_ns += ms * 1e6;
-        dlb_gpu_clock_move(&clock, (float)ms);
-    }
-    assert_true(fabs((double)clock.anchor_ns - true_ns) < 100e3); /* 0.03 ppm */
-}
-
 static double model_ns(const struct dlb_step_model *m, uint64_t n_iters, size_t n_bytes)
 {
     return m->fixed_ns + m->ns_per_byte * (double)n_bytes + m->ns_per_iter * (double)n_iters;
@@ -264,8 +221,6 @@ int main(void)
         cmocka_unit_test(a_driver_may_do_what_it_likes),
         cmocka_unit_test(auto_takes_the_first_that_answers),
         cmocka_unit_test(a_named_device_is_not_asked),
-        cmocka_unit_test(events_come_to_the_hosts_clock),
-        cmocka_unit_test(anchors_carry_an_hour),
         cmocka_unit_test(calibration_finds_the_iterations),
         cmocka_unit_test(corrections_converge),
         cmocka_unit_test(launches_and_shares_keep_their_limits),

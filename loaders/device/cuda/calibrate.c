@@ -15,7 +15,7 @@
 #define WARM_STEP_NS 5e6
 #define LONGEST_NS 1e9    /* longer steps are measured up to here and scaled */
 #define GOOD_FRAC 0.003   /* closer is noise */
-#define USELESS_FRAC 0.2  /* further off than this, another program computes on the GPU */
+#define USELESS_FRAC 0.02 /* further off than this, another program computes on the GPU */
 #define BEHIND_ITERS 1000 /* 32 instructions of 8 warps a scheduler: some 150 ns each */
 #define SMALL_BYTES 4096  /* read in no time, yet a launch */
 enum { MAX_ROUNDS = 6, MAX_REPEATS = 33, AUGMENT_REPEATS = 9 };
@@ -23,85 +23,34 @@ enum { MAX_ROUNDS = 6, MAX_REPEATS = 33, AUGMENT_REPEATS = 9 };
 
 static const char calibrating[] = "calibrating the GPU's step";
 
-static struct dlb_cuda_work work_of(const struct dlb_cuda *cu)
-{
-    return (struct dlb_cuda_work){
-        .stream = cu->streams.compute, .n_blocks = cu->kernels.n_sms, .stop = cu->kernels.stop};
-}
-
-int dlb_cuda_queue_step(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, uint64_t n_iters,
-                        uint32_t n_launches, uint32_t *where, struct dlb_err *err)
-{
-    struct dlb_cuda_kernels *k = &cu->kernels;
-    struct dlb_cuda_work work = work_of(cu);
-    int code = cudaSuccess;
-
-    work.sm_of_block = where;
-    if (cu->setup.keep_bytes)
-        code = (int)cudaMemsetAsync(&k->sums[buf], 0, sizeof *k->sums, cu->streams.compute);
-    if (code == cudaSuccess)
-        code = dlb_cuda_read(&work, cu->bufs[buf].data, n_bytes, &k->sums[buf]);
-    for (uint32_t i = 0; code == cudaSuccess && i < n_launches && n_iters > 0; i++) {
-        uint64_t n = n_iters / (n_launches - i);
-        n_iters -= n;
-        if (cu->setup.opts->step_kind == DLB_STEP_FMA) {
-            code = dlb_cuda_fma(&work, n, k->sink);
-        } else {
-            code = dlb_cuda_memory(&work, n, k->scratch, k->n_chunks, k->next_chunk);
-            k->next_chunk = (k->next_chunk + n % k->n_chunks * k->n_sms) % k->n_chunks;
-        }
-    }
-    return code == cudaSuccess ? DLB_OK : dlb_cuda_fail(err, code, "starting a step on the GPU");
-}
-
-int dlb_cuda_queue_augment(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, struct dlb_err *err)
-{
-    const struct dlb_cuda_work work = work_of(cu);
-    size_t n = 0;
-
-    if (!cu->setup.augment)
-        return DLB_OK;
-    if (dlb_augment_count(cu->setup.augment, n_bytes, &n, err) != DLB_OK)
-        return (int)err->status;
-    int code =
-        dlb_cuda_augment(&work, cu->setup.augment, cu->bufs[buf].data, n, cu->bufs[buf].made);
-    return dlb_cuda_checked(code, "making samples on the GPU", err);
-}
-
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* Queues about 0.1 ms of arithmetic before a step that is timed. On an idle GPU the step's first
- * event would complete before its kernels arrive, and the host's time to launch them would count.
- * Steps of a run queue behind their copy, or behind the step before. */
+/* Queues about 0.1 ms of arithmetic before what is timed. Steps of a run queue behind their copy,
+ * or behind the step before. */
 static int queue_behind(struct dlb_cuda *cu, struct dlb_err *err)
 {
-    const struct dlb_cuda_work work = work_of(cu);
+    const struct dlb_cuda_work work = dlb_cuda_work(cu);
     int code = dlb_cuda_fma(&work, BEHIND_ITERS, cu->kernels.sink);
-    return code == cudaSuccess ? DLB_OK : dlb_cuda_fail(err, code, calibrating);
+    return dlb_cuda_checked(code, calibrating, err);
 }
 
-static int timing_begin(struct dlb_cuda *cu, struct dlb_err *err)
-{
-    if (queue_behind(cu, err) != DLB_OK)
-        return (int)err->status;
-    return dlb_cuda_checked((int)cudaEventRecord(cu->bufs[0].step_start, cu->streams.compute),
-                            calibrating, err);
-}
-
-static int timing_end(struct dlb_cuda *cu, double *ns, struct dlb_err *err)
+static int time_recipe(struct dlb_cuda *cu, const struct dlb_cuda_recipe *recipe, double *ns,
+                       struct dlb_err *err)
 {
     const struct dlb_cuda_buffer *b = &cu->bufs[0];
     float ms = 0;
-    cudaError_t code = cudaEventRecord(b->step_end, cu->streams.compute);
 
+    if (queue_behind(cu, err) != DLB_OK || dlb_cuda_launch(cu, 0, recipe, err) != DLB_OK)
+        return (int)err->status;
+    cudaError_t code = cudaEventRecord(b->step_end, cu->streams.compute);
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, calibrating);
-    if (dlb_cuda_finish(&cu->waiting, cu->streams.compute, DLB_CUDA_ANSWER_NS, calibrating, err) !=
-        DLB_OK)
+    if (dlb_cuda_finish(&cu->waiting, cu->streams.compute, cu->waiting.limit_ns, calibrating,
+                        err) != DLB_OK)
         return (int)err->status;
     code = cudaEventElapsedTime(&ms, b->step_start, b->step_end);
     *ns = (double)ms * 1e6;
@@ -111,11 +60,12 @@ static int timing_end(struct dlb_cuda *cu, double *ns, struct dlb_err *err)
 static int time_once(struct dlb_cuda *cu, const struct dlb_step_point *point, uint32_t n_launches,
                      double *ns, struct dlb_err *err)
 {
-    int rc = timing_begin(cu, err);
-    if (rc == DLB_OK)
-        rc = dlb_cuda_queue_step(cu, 0, point->n_bytes, point->n_iters, n_launches,
-                                 cu->kernels.sm_of_block, err);
-    return rc == DLB_OK ? timing_end(cu, ns, err) : rc;
+    const struct dlb_cuda_recipe recipe = {.n_bytes = point->n_bytes,
+                                           .steps = true,
+                                           .n_iters = point->n_iters,
+                                           .n_launches = n_launches,
+                                           .where = cu->kernels.sm_of_block};
+    return time_recipe(cu, &recipe, ns, err);
 }
 
 /* Sets point->ns to the mean of the middle half of several runs, fewer for long steps. Events have
@@ -210,7 +160,7 @@ static int verify(struct dlb_cuda *cu, double unit_ns, struct dlb_err *err)
         dlb_step_correct(&c->model, &point);
     }
     c->model = best;
-    if (best_frac > USELESS_FRAC)
+    if (best_frac > USELESS_FRAC + c->model.ns_per_iter / 2 / unit_ns) /* whole iterations */
         return dlb_fail(err, DLB_ERR_GPU_SHARED, NULL, DLB_NO_OFFSET,
                         "a step of %.3f ms takes %.3f ms on the GPU: is another program using it? "
                         "nvidia-smi shows it",
@@ -230,8 +180,8 @@ static int count_sms(struct dlb_cuda *cu, struct dlb_err *err)
                                        cudaMemcpyDeviceToHost, cu->streams.compute);
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, calibrating);
-    if (dlb_cuda_finish(&cu->waiting, cu->streams.compute, DLB_CUDA_ANSWER_NS, calibrating, err) !=
-        DLB_OK)
+    if (dlb_cuda_finish(&cu->waiting, cu->streams.compute, cu->waiting.limit_ns, calibrating,
+                        err) != DLB_OK)
         return (int)err->status;
     for (uint32_t i = 0; i < n_sms; i++) {
         bool before = false;
@@ -245,11 +195,10 @@ static int count_sms(struct dlb_cuda *cu, struct dlb_err *err)
 
 static int augment_once(struct dlb_cuda *cu, double *ns, struct dlb_err *err)
 {
-    size_t n_bytes = cu->setup.buf_bytes - cu->setup.buf_bytes % cu->setup.augment->in_bytes;
-    int rc = timing_begin(cu, err);
-    if (rc == DLB_OK)
-        rc = dlb_cuda_queue_augment(cu, 0, n_bytes, err);
-    return rc == DLB_OK ? timing_end(cu, ns, err) : rc;
+    const struct dlb_cuda_recipe recipe = {
+        .n_bytes = cu->setup.buf_bytes - cu->setup.buf_bytes % cu->setup.augment->in_bytes,
+        .augments = true};
+    return time_recipe(cu, &recipe, ns, err);
 }
 
 /* How long making samples on the GPU takes, in addition to the step: the median of several runs. */
@@ -297,8 +246,8 @@ static int measure(struct dlb_cuda *cu, struct dlb_err *err)
     return rc == DLB_OK ? count_sms(cu, err) : rc;
 }
 
-/* Launches each kernel once: the first launch loads it, which may take milliseconds. */
-static int launch_each(struct dlb_cuda *cu, struct dlb_err *err)
+/* Raises the clocks, with the kernels and graphs that steps will use. */
+static int raise_clocks(struct dlb_cuda *cu, struct dlb_err *err)
 {
     struct dlb_step_point point = {.n_bytes = cu->setup.buf_bytes};
     double ns;
@@ -313,9 +262,11 @@ int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err)
     char text[256];
 
     about(cu, text);
+    if (dlb_cuda_load(cu, err) != DLB_OK)
+        return (int)err->status;
     if (dlb_memo_recall(cu->setup.memo, text, &cu->calibration, sizeof cu->calibration)) {
         cu->calibration.reused = true;
-        return launch_each(cu, err);
+        return raise_clocks(cu, err);
     }
     int rc = measure(cu, err);
     if (rc == DLB_OK)

@@ -97,7 +97,7 @@ static int queue_copy(struct dlb_cuda *cu, uint32_t buf, const void *host, size_
     if (code != cudaSuccess || is_pinned(&cu->pins, host, n_bytes))
         return dlb_cuda_checked((int)code, doing, err);
     /* As torch's .to(device) does from pageable memory: ATen's memcpy_and_sync. */
-    return dlb_cuda_finish(&cu->waiting, stream, DLB_CUDA_ANSWER_NS, doing, err);
+    return dlb_cuda_finish(&cu->waiting, stream, cu->waiting.limit_ns, doing, err);
 }
 
 static int queue_step(struct dlb_cuda *cu, uint32_t buf, struct dlb_err *err)
@@ -110,21 +110,21 @@ static int queue_step(struct dlb_cuda *cu, uint32_t buf, struct dlb_err *err)
     b->stepped = false;
     b->waited_ns = 0;
     b->step_ns = (double)dlb_step_draw_ns(cu->setup.opts, &cu->rng);
-    uint64_t n_iters = dlb_step_iters(&cu->calibration.model, b->step_ns, b->n_bytes);
+    struct dlb_cuda_recipe recipe = {
+        .n_bytes = b->n_bytes,
+        .augments = cu->setup.augment != NULL,
+        .steps = true,
+        .n_iters = dlb_step_iters(&cu->calibration.model, b->step_ns, b->n_bytes),
+        .n_launches = dlb_step_launches(b->step_ns, cu->setup.n_bufs)};
+    if (cu->setup.augment) /* it takes time in addition to the step */
+        b->step_ns += cu->calibration.augment_ns * (double)b->n_bytes / (double)cu->setup.buf_bytes;
     if (!cu->setup.copy_on_compute)
         code = cudaStreamWaitEvent(cu->streams.compute, b->copy_end, 0);
-    if (code == cudaSuccess)
-        code = cudaEventRecord(b->step_start, cu->streams.compute);
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, "starting a step on the GPU");
-    int rc = dlb_cuda_queue_augment(cu, buf, b->n_bytes, err);
-    if (rc == DLB_OK)
-        rc = dlb_cuda_queue_step(cu, buf, b->n_bytes, n_iters,
-                                 dlb_step_launches(b->step_ns, cu->setup.n_bufs), NULL, err);
-    if (rc != DLB_OK)
-        return rc;
-    if (cu->setup.augment) /* the wait has to know: it takes time in addition to the step */
-        b->step_ns += cu->calibration.augment_ns * (double)b->n_bytes / (double)cu->setup.buf_bytes;
+    b->step_call_ns = dlb_now_ns();
+    if (dlb_cuda_launch(cu, buf, &recipe, err) != DLB_OK)
+        return (int)err->status;
     return dlb_cuda_checked((int)cudaEventRecord(b->step_end, cu->streams.compute),
                             "starting a step on the GPU", err);
 }
@@ -168,7 +168,7 @@ static int cuda_checksum(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *
                                cu->streams.side);
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, fetching);
-    if (dlb_cuda_finish(&cu->waiting, cu->streams.side, DLB_CUDA_ANSWER_NS, fetching, err) !=
+    if (dlb_cuda_finish(&cu->waiting, cu->streams.side, cu->waiting.limit_ns, fetching, err) !=
         DLB_OK)
         return (int)err->status;
     if (b->stepped && sum != dlb_step_sum(cu->staging.back, b->n_bytes))
@@ -198,7 +198,7 @@ static int cuda_made(void *dv, uint32_t buf, const uint8_t **out, size_t *n, str
     *out = cu->staging.made_back;
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, fetching);
-    return dlb_cuda_finish(&cu->waiting, cu->streams.side, DLB_CUDA_ANSWER_NS, fetching, err);
+    return dlb_cuda_finish(&cu->waiting, cu->streams.side, cu->waiting.limit_ns, fetching, err);
 }
 #endif
 

@@ -13,16 +13,33 @@
 
 enum { DLB_CUDA_MAX_PINNED = 4, DLB_CUDA_MAX_BUFS = 16 };
 
-#define DLB_CUDA_ANSWER_NS (10 * DLB_NS_PER_S) /* longest wait for work that takes 1 s at most */
-
 struct CUevent_st;
+struct CUgraphExec_st;
+
+/* What one launch on a buffer does: makes samples of the batch, reads it, and computes. */
+struct dlb_cuda_recipe {
+    size_t n_bytes;
+    bool augments, steps;
+    uint64_t n_iters;
+    uint32_t n_launches; /* kernels that the iterations are spread over */
+    uint32_t *where;     /* [n_sms] in device memory: gets the multiprocessors; may be NULL */
+};
+
+/* A recipe as a CUDA graph, ready to be launched. */
+struct dlb_cuda_launch {
+    struct CUgraphExec_st *exec; /* NULL: none yet */
+    struct dlb_cuda_recipe recipe;
+    uint64_t first_chunk;
+};
 
 struct dlb_cuda_buffer {
     uint8_t *data; /* device memory */
     uint8_t *made; /* device memory: what the step makes of data; NULL: nothing */
     size_t n_bytes;
     struct CUevent_st *copy_start, *copy_end, *step_start, *step_end;
+    struct dlb_cuda_launch launch;
     uint64_t copy_call_ns; /* host's time before the copy was queued */
+    uint64_t step_call_ns; /* the same of the step */
     uint64_t waited_ns;    /* when the wait for the last queued work began; 0: no wait yet */
     double step_ns;        /* how long the step should last by its work */
     bool copied, stepped;  /* the stamps of copy, of step are in `times` */
@@ -58,7 +75,7 @@ struct dlb_cuda_gpu {
 
 struct dlb_cuda_streams {
     struct CUstream_st *compute, *copy;
-    struct CUstream_st *side; /* for checksums, and for ending a step early */
+    struct CUstream_st *side; /* for checksums, brackets, and for ending a step early */
 };
 
 /* What the step's kernels work with. Pointers are to device memory. */
@@ -92,6 +109,8 @@ struct dlb_cuda_time {
     struct dlb_gpu_clock clock;
     struct CUevent_st *anchor; /* the event that others are measured from */
     struct CUevent_st *spare;  /* the next anchor, while n_before_next > 0 */
+    uint64_t bracket_ns;       /* host's time before `spare` was recorded; 0: it was not */
+    uint64_t next_bracket_ns;  /* when to record it again */
     uint32_t n_before_next;    /* steps to settle before `spare` becomes the anchor */
     float next_ms;             /* from the anchor to it */
     uint64_t last_step_end_ns; /* of the last settled step: stamps never go back */
@@ -100,6 +119,7 @@ struct dlb_cuda_time {
 
 /* What a wait needs to know. */
 struct dlb_cuda_waiting {
+    uint64_t limit_ns;       /* device.hang_s: longest wait for work that takes 1 s at most */
     double copy_ns_per_byte; /* of the fastest copy so far; 0: none was timed */
     bool hung; /* the GPU did not answer in time: nothing on it is waited for or freed any more */
 };
@@ -138,14 +158,27 @@ int dlb_cuda_finish(struct dlb_cuda_waiting *waiting, struct CUstream_st *stream
 int dlb_cuda_hangs(struct dlb_cuda_waiting *waiting, const char *what, uint64_t waited_ns,
                    struct dlb_err *err);
 
-/* Queues a step on the compute stream: it reads n_bytes of `data`, then does n_iters iterations in
- * n_launches kernels. The multiprocessors that it runs on are written to `where` (n_sms numbers in
- * device memory; may be NULL). */
-int dlb_cuda_queue_step(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, uint64_t n_iters,
-                        uint32_t n_launches, uint32_t *where, struct dlb_err *err);
+/* Launches a recipe on the compute stream, as one graph that begins with the buffer's step_start:
+ * of a step that finds an idle GPU the event must not come before the kernels do. The buffer's last
+ * launch has ended. The graph is kept, and recorded anew only when the work differs. */
+int dlb_cuda_launch(struct dlb_cuda *cu, uint32_t buf, const struct dlb_cuda_recipe *recipe,
+                    struct dlb_err *err);
 
-/* Queues on the compute stream the making of samples from n_bytes of `buf`, if any are made. */
-int dlb_cuda_queue_augment(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, struct dlb_err *err);
+/* Launches each kernel once without work, outside of graphs: the first launch loads it. */
+int dlb_cuda_load(struct dlb_cuda *cu, struct dlb_err *err);
+
+/* What kernels get, apart from their own arguments. */
+struct dlb_cuda_work dlb_cuda_work(const struct dlb_cuda *cu);
+
+/* Brackets an event, if the last bracket is a second old. It does not wait for a stream that is not
+ * idle: then it comes back to it with the next call. */
+int dlb_cuda_bracket(struct dlb_cuda *cu, struct dlb_err *err);
+
+/* A step was settled: when all that were in flight at the bracket are, its event is the anchor. */
+void dlb_cuda_move_anchor(struct dlb_cuda_time *time);
+
+/* Relates the GPU's clock to the host's, at open. */
+int dlb_cuda_open_clock(struct dlb_cuda *cu, struct dlb_err *err);
 
 /* Finds out how many iterations make device.step_ms. If an earlier cell did, it only raises the
  * GPU's clocks. Uses buffer 0 and its step events. */

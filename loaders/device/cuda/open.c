@@ -13,7 +13,6 @@
 #define SCRATCH_MIN_BYTES (UINT64_C(256) << 20) /* several times the caches of today's GPUs */
 /* Less than an interrupted run has to end by itself (child.c). */
 #define END_NS (5 * DLB_NS_PER_S)
-enum { ANCHOR_TRIES = 64 };
 
 /* Zeroed device memory; the zeroing is queued on `stream`. */
 static cudaError_t new_zeroed(struct CUstream_st *stream, void *out, size_t n_bytes)
@@ -123,7 +122,7 @@ static int open_memory(struct dlb_cuda *cu, struct dlb_err *err)
         return out_of_memory(&cu->setup, free_bytes, scratch_bytes, err);
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, "allocating batches on the GPU");
-    if (dlb_cuda_finish(&cu->waiting, cu->streams.compute, DLB_CUDA_ANSWER_NS,
+    if (dlb_cuda_finish(&cu->waiting, cu->streams.compute, cu->waiting.limit_ns,
                         "clearing batches on the GPU", err) != DLB_OK)
         return (int)err->status;
     return open_staging(&cu->staging, &cu->setup, err);
@@ -140,48 +139,29 @@ static int open_events(struct dlb_cuda *cu, struct dlb_err *err)
         for (size_t k = 0; code == cudaSuccess && k < sizeof of / sizeof *of; k++)
             code = cudaEventCreate(of[k]);
     }
+    /* An event that was never recorded has no time. */
+    for (uint32_t i = 0; code == cudaSuccess && i < cu->setup.n_bufs; i++)
+        code = cudaEventRecord(cu->bufs[i].step_start, cu->streams.compute);
     /* First of all, because allocating and freeing memory may wait for the GPU without a limit. */
     if (code == cudaSuccess)
         code = cudaEventRecord(cu->time.spare, cu->streams.compute);
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, "making events");
-    return dlb_cuda_finish(&cu->waiting, cu->streams.compute, DLB_CUDA_ANSWER_NS,
+    return dlb_cuda_finish(&cu->waiting, cu->streams.compute, cu->waiting.limit_ns,
                            "asking the GPU for an answer", err);
 }
 
-/* Relates the GPU's clock to the host's: of some tries on an idle stream it keeps the one that was
- * seen complete in the shortest time. */
-static int open_clock(struct dlb_cuda_time *time, const struct dlb_cuda_streams *streams,
-                      struct dlb_cuda_waiting *waiting, struct dlb_err *err)
+/* Without a limit: some 30 years, to which times of waiting can be added. */
+static uint64_t hang_ns(double hang_s)
 {
-    uint64_t best_ns = UINT64_MAX;
-
-    for (int i = 0; i < ANCHOR_TRIES; i++) {
-        uint64_t before_ns = dlb_now_ns();
-        cudaError_t code = cudaEventRecord(time->spare, streams->compute);
-        while (code == cudaSuccess && (code = cudaEventQuery(time->spare)) == cudaErrorNotReady) {
-            code = cudaSuccess;
-            if (dlb_now_ns() - before_ns > DLB_CUDA_ANSWER_NS)
-                return dlb_cuda_hangs(waiting, "what it was given", DLB_CUDA_ANSWER_NS, err);
-        }
-        uint64_t after_ns = dlb_now_ns();
-        if (code != cudaSuccess)
-            return dlb_cuda_fail(err, (int)code, "reading the GPU's clock");
-        if (after_ns - before_ns >= best_ns)
-            continue;
-        best_ns = after_ns - before_ns;
-        dlb_gpu_clock_anchor(&time->clock, before_ns, after_ns);
-        struct CUevent_st *kept = time->spare;
-        time->spare = time->anchor;
-        time->anchor = kept;
-    }
-    return DLB_OK;
+    return hang_s > 0 ? (uint64_t)(hang_s * 1e9) : UINT64_C(1) << 60;
 }
 
 int dlb_cuda_open(void *dv, const struct dlb_device_open *how, struct dlb_err *err)
 {
     struct dlb_cuda *cu = dv;
     *cu = (struct dlb_cuda){.rng = dlb_rng_seed(how->seed, 0x57e9, 0),
+                            .waiting = {.limit_ns = hang_ns(how->opts->hang_s)},
                             .setup = {.opts = how->opts,
                                       .augment = dlb_device_augment(how),
                                       .memo = how->memo,
@@ -204,7 +184,7 @@ int dlb_cuda_open(void *dv, const struct dlb_device_open *how, struct dlb_err *e
     if (rc == DLB_OK)
         rc = dlb_cuda_calibrate(cu, err);
     if (rc == DLB_OK)
-        rc = open_clock(&cu->time, &cu->streams, &cu->waiting, err);
+        rc = dlb_cuda_open_clock(cu, err);
     return rc;
 }
 
@@ -239,6 +219,8 @@ static void free_device(void *memory)
 
 static void close_buffer(const struct dlb_cuda_buffer *b)
 {
+    if (b->launch.exec)
+        (void)cudaGraphExecDestroy(b->launch.exec);
     destroy_event(b->copy_start);
     destroy_event(b->copy_end);
     destroy_event(b->step_start);

@@ -96,33 +96,8 @@ static int settle_copy(struct dlb_cuda_time *time, struct dlb_cuda_waiting *wait
     return DLB_OK;
 }
 
-static void swap_events(struct CUevent_st **a, struct CUevent_st **b)
-{
-    struct CUevent_st *kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
-/* When the anchor is too old, this step's end event is kept as the next anchor, and the buffer
- * takes the spare event in exchange. The batches in flight may have begun before that event, and
- * the driver does not document times before an anchor. So the anchor changes after them. */
-static void move_anchor(struct dlb_cuda_time *time, uint32_t n_bufs, struct dlb_cuda_buffer *b,
-                        float end_ms)
-{
-    if (time->n_before_next > 0) {
-        if (--time->n_before_next == 0) {
-            dlb_gpu_clock_move(&time->clock, time->next_ms);
-            swap_events(&time->anchor, &time->spare);
-        }
-    } else if (dlb_gpu_clock_is_far(end_ms)) {
-        swap_events(&b->step_end, &time->spare);
-        time->next_ms = end_ms;
-        time->n_before_next = n_bufs;
-    }
-}
-
-static int settle_step(struct dlb_cuda_time *time, uint32_t n_bufs, struct dlb_cuda_buffer *b,
-                       float end_ms, uint64_t seen_ns, struct dlb_err *err)
+static int settle_step(struct dlb_cuda_time *time, struct dlb_cuda_buffer *b, float end_ms,
+                       uint64_t seen_ns, struct dlb_err *err)
 {
     float start_ms;
 
@@ -133,7 +108,7 @@ static int settle_step(struct dlb_cuda_time *time, uint32_t n_bufs, struct dlb_c
     b->times.step_end_ns = stamp(time, end_ms, b->times.step_start_ns, seen_ns);
     time->last_step_end_ns = b->times.step_end_ns;
     b->stepped = true;
-    move_anchor(time, n_bufs, b, end_ms);
+    dlb_cuda_move_anchor(time);
     return DLB_OK;
 }
 
@@ -147,14 +122,16 @@ static int settle(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, enum dlb_point
     float end_ms = 0;
 
     if (ends) {
-        rc = since_anchor(&cu->time, b->step_end, &end_ms, err);
+        rc = dlb_cuda_bracket(cu, err);
+        if (rc == DLB_OK)
+            rc = since_anchor(&cu->time, b->step_end, &end_ms, err);
         if (rc == DLB_OK)
             dlb_gpu_clock_bound(&cu->time.clock, end_ms, 0, seen_ns);
     }
     if (rc == DLB_OK && !b->copied)
         rc = settle_copy(&cu->time, &cu->waiting, b, seen_ns, err);
     if (rc == DLB_OK && ends)
-        rc = settle_step(&cu->time, cu->setup.n_bufs, b, end_ms, seen_ns, err);
+        rc = settle_step(&cu->time, b, end_ms, seen_ns, err);
     return rc;
 }
 
@@ -192,20 +169,23 @@ static int sleep_copy(const struct dlb_cuda *cu, const struct dlb_cuda_buffer *b
 }
 
 /* Until when a wait may sleep (*until_ns), and when it should end, if that can be predicted
- * (*due_ns). A step that has not begun waits for its copy. */
+ * (*due_ns). A step begins after its call, its copy, and the steps before it; the oldest step, for
+ * which the training loop waits, has none before it that was not settled. */
 static int sleep_until(const struct dlb_cuda *cu, const struct dlb_cuda_buffer *b,
                        enum dlb_point point, uint64_t now_ns, uint64_t *until_ns, uint64_t *due_ns,
                        struct dlb_err *err)
 {
-    bool begun = false;
+    bool copied = false;
     float ms = 0;
 
-    int rc = point == DLB_STEPPED ? is_done(b->step_start, &begun, err) : DLB_OK;
-    if (rc == DLB_OK && !begun)
+    int rc = point == DLB_STEPPED ? is_done(b->copy_end, &copied, err) : DLB_OK;
+    if (rc == DLB_OK && !copied)
         return sleep_copy(cu, b, now_ns, until_ns, due_ns, err);
     if (rc == DLB_OK)
-        rc = since_anchor(&cu->time, b->step_start, &ms, err);
-    *due_ns = dlb_gpu_clock_at(&cu->time.clock, ms) + (uint64_t)b->step_ns;
+        rc = since_anchor(&cu->time, b->copy_end, &ms, err);
+    uint64_t start_ns = max_u64(max_u64(dlb_gpu_clock_at(&cu->time.clock, ms), b->step_call_ns),
+                                cu->time.last_step_end_ns);
+    *due_ns = start_ns + (uint64_t)b->step_ns;
     *until_ns = sleep_before(*due_ns, SPIN_NS + (uint64_t)(b->step_ns * 0.01), now_ns);
     return rc;
 }
@@ -214,7 +194,8 @@ static int sleep_until(const struct dlb_cuda *cu, const struct dlb_cuda_buffer *
 static bool is_overdue(const struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, uint64_t now_ns)
 {
     double batch_ns = b->step_ns + cu->waiting.copy_ns_per_byte * (double)b->n_bytes;
-    return now_ns > b->waited_ns + DLB_CUDA_ANSWER_NS + (uint64_t)(2 * batch_ns * cu->setup.n_bufs);
+    return now_ns >
+           b->waited_ns + cu->waiting.limit_ns + (uint64_t)(2 * batch_ns * cu->setup.n_bufs);
 }
 
 static int fail_overdue(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, enum dlb_point point,
