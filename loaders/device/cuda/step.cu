@@ -5,9 +5,19 @@
 namespace
 {
 
-constexpr unsigned n_threads = 1024;
+constexpr unsigned n_threads = DLB_CUDA_THREADS;
 constexpr unsigned n_warps = n_threads / 32;
 static_assert(n_threads * sizeof(uint4) == DLB_CUDA_CHUNK_BYTES, "a thread moves 16 bytes");
+
+/* Where a block runs. */
+__device__ uint32_t multiprocessor()
+{
+    uint32_t sm = 0;
+#ifdef __CUDACC__ /* tests run the kernels on the CPU, too */
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+#endif
+    return sm;
+}
 
 /* Whether the step was told to end. One thread reads it, so that the whole block agrees. */
 __device__ bool stopped(const uint32_t *stop, uint32_t *sm_of_block)
@@ -15,11 +25,8 @@ __device__ bool stopped(const uint32_t *stop, uint32_t *sm_of_block)
     __shared__ uint32_t answer;
     if (threadIdx.x == 0) {
         answer = *static_cast<const volatile uint32_t *>(stop);
-        if (sm_of_block) {
-            uint32_t sm;
-            asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-            sm_of_block[blockIdx.x] = sm;
-        }
+        if (sm_of_block)
+            sm_of_block[blockIdx.x] = multiprocessor();
     }
     __syncthreads();
     return answer != 0;
@@ -125,8 +132,8 @@ __global__ void __launch_bounds__(n_threads)
     }
 }
 
-/* One warp makes one row of an output, so that its loads and its stores are contiguous. Products and
- * sums are rounded separately, as on the host. */
+/* One warp makes one row of an output, so that its loads and its stores are contiguous. Products
+ * and sums are rounded separately, as on the host. */
 __global__ void __launch_bounds__(n_threads)
     image_kernel(dlb_augment how, const unsigned char *in, size_t n_samples, float *out,
                  const uint32_t *stop)
@@ -156,7 +163,8 @@ __global__ void __launch_bounds__(n_threads)
     }
 }
 
-/* A block takes 1024 tokens of a sample at a time; each token is read once and written to x and y. */
+/* A block takes 1024 tokens of a sample at a time; each token is read once and written to x and y.
+ */
 template <typename T>
 __global__ void __launch_bounds__(n_threads)
     widen_kernel(dlb_augment how, const T *in, size_t n_samples, long long *out,

@@ -17,6 +17,12 @@ extern "C" {
 
 struct CUstream_st;
 
+/* Of a block; tests on the CPU take fewer. */
+#ifndef DLB_CUDA_THREADS
+#define DLB_CUDA_THREADS 1024
+#endif
+#define DLB_CUDA_CHUNK_BYTES (DLB_CUDA_THREADS * 16) /* 16 KiB: a thread moves 16 bytes */
+
 /* What the kernels of one step share. Pointers are into device memory. */
 struct dlb_cuda_work {
     struct CUstream_st *stream;
@@ -33,7 +39,7 @@ int dlb_cuda_read(const struct dlb_cuda_work *work, const void *data, size_t n_b
  * for a sum that does not occur: it keeps the compiler from removing the arithmetic. */
 int dlb_cuda_fma(const struct dlb_cuda_work *work, uint64_t n_iters, float *sink);
 
-/* Each block copies n_iters chunks of 16 KiB from the first half of `scratch` to the second, which
+/* Each block copies n_iters chunks from the first half of `scratch` to the second, which
  * have n_chunks each; blocks take turns, beginning with chunk `first`. */
 int dlb_cuda_memory(const struct dlb_cuda_work *work, uint64_t n_iters, void *scratch,
                     uint64_t n_chunks, uint64_t first);
@@ -41,8 +47,6 @@ int dlb_cuda_memory(const struct dlb_cuda_work *work, uint64_t n_iters, void *sc
 /* Makes what `how` asks for of n_samples at `in`, and writes it to `out`; both 16-byte aligned. */
 int dlb_cuda_augment(const struct dlb_cuda_work *work, const struct dlb_augment *how,
                      const void *in, size_t n_samples, void *out);
-
-#define DLB_CUDA_CHUNK_BYTES 16384
 
 #ifdef __cplusplus
 }
