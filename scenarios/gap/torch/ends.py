@@ -75,9 +75,11 @@ class Emulated:
 
 
 class Cuda:
-    """The GPU's own copy, and a kernel that occupies one multiprocessor for the length of a step."""
+    """The GPU's own copy, and a kernel that occupies one multiprocessor for the length of a step. As in loaders/device/cuda/calibrate.c
+    the clocks are raised first, and the step is run as it will be, until it takes what was asked for."""
 
-    CYCLES = 10000000
+    CYCLES, WARM_S, ROUNDS, REPEATS = 10000000, 0.3, 6, 9
+    GOOD, USELESS = 0.003, 0.02  # closer is noise; further off, another program computes on the GPU
 
     def __init__(self, torch, spec, how):
         if not torch.cuda.is_available():
@@ -86,15 +88,39 @@ class Cuda:
             )
         self.torch = torch
         self.memory = torch.zeros((spec["gap.batch_size"], spec["gap.features"]), dtype=torch.float32, device="cuda")
-        self.cycles = 0
-        if how["step_s"] > 0:
-            torch.cuda._sleep(self.CYCLES)
-            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record()
-            torch.cuda._sleep(self.CYCLES)
-            end.record()
-            torch.cuda.synchronize()
-            self.cycles = int(how["step_s"] * 1e3 / start.elapsed_time(end) * self.CYCLES)
+        self.cycles = self.calibrated(how["step_s"]) if how["step_s"] > 0 else 0
+
+    def seconds(self, cycles):
+        """Of one step: the median of several that follow each other, behind one that hides the launches."""
+        events = [self.torch.cuda.Event(enable_timing=True) for _ in range(self.REPEATS + 1)]
+        self.torch.cuda._sleep(self.CYCLES // 100)
+        for event in events[:-1]:
+            event.record()
+            self.torch.cuda._sleep(cycles)
+        events[-1].record()
+        self.torch.cuda.synchronize()
+        times = sorted(one.elapsed_time(other) for one, other in zip(events, events[1:]))
+        return times[len(times) // 2] / 1e3
+
+    def calibrated(self, step_s):
+        until, best = time.monotonic() + self.WARM_S, None
+        took_s = self.seconds(self.CYCLES)
+        while time.monotonic() < until:
+            took_s = self.seconds(self.CYCLES)
+        cycles = self.CYCLES
+        for _ in range(self.ROUNDS):
+            cycles = max(int(cycles * step_s / took_s), 1)
+            took_s = self.seconds(cycles)
+            off = abs(took_s / step_s - 1)
+            if best is None or off < best[0]:
+                best = off, cycles, took_s
+            if off <= self.GOOD:
+                break
+        if best[0] > self.USELESS:
+            raise NotMeasured(
+                "a step of %.3f ms takes %.3f ms on the GPU: is another program using it? nvidia-smi shows it" % (step_s * 1e3, best[2] * 1e3)
+            )
+        return best[1]
 
     def ready(self, batch):
         if not batch.is_pinned():
