@@ -34,6 +34,7 @@
     X(COPY_CALL, "copy_call") /* handing the copy to the device; a pageable copy blocks here */    \
     X(BARRIER, "barrier")     /* waiting for other accelerators to start their steps */            \
     X(STEP_CALL, "step_call") /* handing the step to the device */                                 \
+    X(HOST, "host")           /* CPU time of the loop itself (device.host_busy_frac) */            \
     X(DEVICE_WAIT, "device_wait") /* waiting for a step (or, with depth 0, everything) to end,     \
                                      until its deadline */                                         \
     X(OVERSLEEP, "oversleep") /* from the device's readiness to the wake-up: caused by the host,   \

@@ -1,7 +1,8 @@
 #include "loaders/train/accelerator.h"
 
 #include "core/base/clock.h"
-#include "core/base/hash.h"
+#include "loaders/train/host_part.h"
+#include "loaders/train/verify.h"
 
 #define POLL_NS                                                                                    \
     (50 * DLB_NS_PER_US) /* longest sleep while a copy holds a slot and its end is unknown */
@@ -293,6 +294,24 @@ static int hold(struct dlb_accelerator *a, struct dlb_err *err)
     return rc == DLB_OK ? release_copied(a, &held, &a->wake_ns, err) : rc;
 }
 
+/* Slots are given back meanwhile, as a program's queues go on. */
+static int spend_host(struct dlb_accelerator *a, struct dlb_err *err)
+{
+    const struct dlb_consume *how = a->common->how;
+    uint64_t start_ns = a->since_ns, ignored;
+    uint32_t held = 1;
+    int rc = DLB_OK;
+
+    if (how->host_ns <= 0)
+        return DLB_OK;
+    a->host_ns += how->host_ns;
+    while (rc == DLB_OK && dlb_host_slice(how, held > 0, &a->host_ns))
+        rc = release_copied(a, &held, &ignored, err);
+    a->since_ns = dlb_now_ns();
+    spend(a, DLB_CS_HOST, start_ns, a->since_ns);
+    return rc;
+}
+
 /* Starts the step of the batch that was copied last, if the barrier allows it. The batch is counted
  * after the start, while the device computes. */
 static int step(struct dlb_accelerator *a, bool *moved, struct dlb_err *err)
@@ -327,34 +346,9 @@ static int step(struct dlb_accelerator *a, bool *moved, struct dlb_err *err)
     if (how->barrier)
         dlb_barrier_pass(barrier, f->step.wait_start_ns, f->step.wait_end_ns,
                          how->device->due(device, f->buf, DLB_STEPPED));
-    return a->counted ? DLB_OK : account(a, err);
-}
-
-/* The hash of what the device made of a batch, computed as dlb_batch.made_hash is. */
-static int hash_made(struct dlb_accelerator *a, const struct dlb_flight *f, uint64_t *hash,
-                     struct dlb_err *err)
-{
-    const struct dlb_consume *how = a->common->how;
-    const uint8_t *made = NULL;
-    size_t n = 0, n_bytes = how->augment->out_bytes;
-
-    int rc = how->device->made(a->feed->device_state, f->buf, &made, &n, err);
-    *hash = 0;
-    for (size_t i = 0; rc == DLB_OK && i < n; i++)
-        *hash = dlb_hash64(made + i * n_bytes, n_bytes, *hash);
-    return rc;
-}
-
-static int verify(struct dlb_accelerator *a, const struct dlb_flight *f, struct dlb_err *err)
-{
-    const struct dlb_consume *how = a->common->how;
-    uint64_t sum = 0, made = f->batch.made_hash;
-    int rc = how->device->checksum(a->feed->device_state, f->buf, &sum, err);
-    if (rc == DLB_OK && how->augment && how->augment->kind != DLB_AUGMENT_NONE)
-        rc = hash_made(a, f, &made, err);
-    if (rc == DLB_OK && (sum != f->batch.payload_hash || made != f->batch.made_hash))
-        a->common->out->n_checksum_mismatches++;
-    return rc;
+    if (!a->counted)
+        rc = account(a, err);
+    return rc == DLB_OK ? spend_host(a, err) : rc;
 }
 
 /* The oldest step has ended: counts its stages, releases its slot and adds it to the window. */
@@ -378,7 +372,8 @@ static int finish_oldest(struct dlb_accelerator *a, struct dlb_flight *f, uint64
     end_ns = dlb_now_ns();
     spend(a, DLB_CS_RELEASE, start_ns, end_ns);
     if (how->checksum)
-        rc = verify(a, f, err);
+        rc = dlb_verify_batch(how, a->feed->device_state, f->buf, &f->batch,
+                              &a->common->out->n_checksum_mismatches, err);
     dlb_recorder_stepped(&a->recorder, &f->step, &f->batch);
     dlb_window_add(&a->window, &f->step, a->common->out);
     dlb_accelerator_show(a, &f->step);

@@ -67,6 +67,8 @@ struct dlb_accelerator {
     bool ended;                                  /* this epoch ran to its end */
     bool has_enough;                             /* of measured batches */
     bool draining;
+    double host_ns; /* CPU time for the steps so far that is still to be spent; negative: too much
+                       was */
     uint64_t stepped_ns; /* the last step's end; 0: none has ended */
     struct dlb_account account;
     struct dlb_recorder recorder;

@@ -1,11 +1,11 @@
 #include "loaders/train/consumer.h"
 
+#include "core/base/burn.h"
 #include "core/base/clock.h"
 #include "loaders/train/accelerator.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct consumer {
     struct dlb_common common;
@@ -15,13 +15,6 @@ struct consumer {
     struct dlb_epoch spare; /* epochs beyond those kept */
     struct dlb_au *au;      /* [n] */
 };
-
-static uint64_t thread_cpu_ns(void)
-{
-    struct timespec ts;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return (uint64_t)ts.tv_sec * DLB_NS_PER_S + (uint64_t)ts.tv_nsec;
-}
 
 /* The result of a pass over all accelerators. */
 struct pass {
@@ -258,6 +251,11 @@ static int check(const struct dlb_consume *how, struct dlb_err *err)
     if (how->device_prefetch > DLB_MAX_DEPTH)
         return dlb_fail(err, DLB_ERR_DEVICE_PREFETCH_TOO_LARGE, NULL, DLB_NO_OFFSET,
                         "device.prefetch %u is over %d", how->device_prefetch, (int)DLB_MAX_DEPTH);
+    if (how->n_feeds > 1 && how->host_ns > 0)
+        return dlb_fail(err, DLB_ERR_HOST_PART_OF_ONE, NULL, DLB_NO_OFFSET,
+                        "device.host_busy_frac needs accelerators.count = 1: one thread drives "
+                        "%u accelerators here, each of which would have a process of its own",
+                        how->n_feeds);
     if (how->n_feeds > 1 && (!how->device->due || !how->ready))
         DLB_BUG("many accelerators need a timeline and something to sleep on");
     return DLB_OK;
@@ -292,13 +290,13 @@ int dlb_consume(const struct dlb_consume *how, struct dlb_consumed *out, struct 
         return dlb_fail_memory(err, NULL, sizeof *c);
     rc = begin(c, how, out, err);
     bool opened = rc == DLB_OK;
-    uint64_t cpu_start_ns = thread_cpu_ns();
+    uint64_t cpu_start_ns = dlb_thread_cpu_ns();
     for (uint32_t e = 0; rc == DLB_OK && e < how->n_epochs && c->common.n_short > 0; e++)
         rc = run_epoch(c, e, err);
     if (rc == DLB_OK)
         rc = drain(c, err);
     if (opened) {
-        out->cpu_ns = thread_cpu_ns() - cpu_start_ns;
+        out->cpu_ns = dlb_thread_cpu_ns() - cpu_start_ns;
         add_up(c);
     }
     dlb_tally_close(&c->common.tally);

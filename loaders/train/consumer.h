@@ -55,8 +55,9 @@ struct dlb_consume {
     uint64_t expected;      /* samples that an epoch should deliver: these ranks' shares, less what
                                drop_last drops; 0: not known */
     uint64_t padded;        /* of these, those that another of these ranks delivers too */
-    double step_ns;         /* that device.step_ms asks for; for the nominal utilisation */
-    bool checksum;          /* compare the payload hashes of devices and workers */
+    double host_ns; /* CPU time that the loop's thread spends on each step; 0 with several feeds */
+    double step_ns; /* that device.step_ms asks for; for the nominal utilisation */
+    bool checksum;  /* compare the payload hashes of devices and workers */
     const struct dlb_augment *augment; /* what the devices were opened with; may be NULL */
     _Atomic uint64_t *heartbeat;       /* batches so far, for a process that watches; may be NULL */
     struct dlb_live *live;             /* what a view shows; may be NULL */

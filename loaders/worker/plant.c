@@ -1,5 +1,6 @@
 #include "loaders/worker/plant.h"
 
+#include "core/base/burn.h"
 #include "core/base/clock.h"
 
 #include <errno.h>
@@ -21,28 +22,9 @@ uint64_t dlb_plant_sleep(struct dlb_plant *plant, uint64_t now_ns)
     return woke_ns;
 }
 
-static uint64_t thread_cpu_ns(void)
+static bool told_to_stop(const void *setup)
 {
-    struct timespec ts;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return (uint64_t)ts.tv_sec * DLB_NS_PER_S + (uint64_t)ts.tv_nsec;
-}
-
-/* Computes until the thread has had `burn_ns` of CPU time from start_ns of its CPU clock on. No
- * CPU time passes faster than the wall clock, which is cheap to read: the CPU clock, a system call,
- * is only asked when as much wall time as is lacking has passed. So it is asked once if the thread
- * is not interrupted, and once more for each time that it is. */
-static uint64_t burn(const struct dlb_plant *plant, uint64_t start_ns, uint64_t burn_ns)
-{
-    uint64_t now_ns = dlb_now_ns(), done_ns = 0;
-
-    while (done_ns < burn_ns && !dlb_worker_told_to_stop(plant->setup)) {
-        uint64_t until_ns = now_ns + (burn_ns - done_ns);
-        while (now_ns < until_ns && !dlb_worker_told_to_stop(plant->setup))
-            now_ns = dlb_now_ns();
-        done_ns = thread_cpu_ns() - start_ns;
-    }
-    return dlb_now_ns();
+    return dlb_worker_told_to_stop(setup);
 }
 
 uint64_t dlb_plant_spin(struct dlb_plant *plant, uint64_t now_ns)
@@ -52,9 +34,10 @@ uint64_t dlb_plant_spin(struct dlb_plant *plant, uint64_t now_ns)
     plant->asked_cpu_ns += (uint64_t)(plant->setup->job->opts->sample_spin_us * 1e3);
     if (plant->asked_cpu_ns <= plant->burnt_ns)
         return now_ns;
-    uint64_t start_ns = thread_cpu_ns();
-    uint64_t end_ns = burn(plant, start_ns, plant->asked_cpu_ns - plant->burnt_ns);
-    plant->burnt_ns += thread_cpu_ns() - start_ns;
+    uint64_t start_ns = dlb_thread_cpu_ns();
+    uint64_t end_ns =
+        dlb_burn(start_ns, plant->asked_cpu_ns - plant->burnt_ns, told_to_stop, plant->setup);
+    plant->burnt_ns += dlb_thread_cpu_ns() - start_ns;
     return end_ns;
 }
 
@@ -62,7 +45,7 @@ int dlb_plant_open(struct dlb_plant *plant, const struct dlb_worker_setup *setup
                    struct dlb_err *err)
 {
     const struct dlb_loader_opts *opts = setup->job->opts;
-    uint64_t start_ns = dlb_now_ns(), start_cpu_ns = thread_cpu_ns();
+    uint64_t start_ns = dlb_now_ns(), start_cpu_ns = dlb_thread_cpu_ns();
 
     *plant = (struct dlb_plant){.setup = setup};
     if (opts->worker_init_ms <= 0 && opts->worker_init_mb <= 0)
@@ -79,7 +62,8 @@ int dlb_plant_open(struct dlb_plant *plant, const struct dlb_worker_setup *setup
         plant->memory = memory;
         plant->n_bytes = n_bytes;
     }
-    uint64_t end_ns = burn(plant, start_cpu_ns, (uint64_t)(opts->worker_init_ms * 1e6));
+    uint64_t end_ns =
+        dlb_burn(start_cpu_ns, (uint64_t)(opts->worker_init_ms * 1e6), told_to_stop, setup);
     dlb_worker_meter(setup, DLB_WS_INIT, start_ns, end_ns);
     return DLB_OK;
 }
