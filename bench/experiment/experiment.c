@@ -18,6 +18,7 @@
 #include "core/base/say.h"
 #include "core/host/osacct.h"
 #include "scenarios/judge/summary.h"
+#include "scenarios/plan/devices.h"
 #include "scenarios/run/runner.h"
 
 #include <math.h>
@@ -64,7 +65,11 @@ static int plan_with(struct experiment *x, const struct dlb_plan_torch *torch, s
     x->host = dlb_resume_host(&x->resume, &x->host);
     in.host.memcpy_bytes_per_s = x->host.memcpy_bytes_per_s;
     in.host.available_bytes = dlb_count_or_zero(x->host.available_bytes);
-    return x->scenario->plan(&in, out, err);
+    int rc = x->scenario->plan(&in, out, err);
+    if (rc == DLB_OK)
+        dlb_plan_devices(out, x->scenario->varies != NULL &&
+                                  x->subject.spec.storage.max_accelerators > 1);
+    return rc;
 }
 
 /* What can be refused in a moment, before an interpreter imports torch for seconds: plans with what

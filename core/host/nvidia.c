@@ -3,6 +3,7 @@
 #include "core/host/procfs.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,22 +96,81 @@ void dlb_nvidia_driver_advice(const struct dlb_nvidia_driver *driver, uint32_t c
                        driver->version);
 }
 
-bool dlb_pci_numa_node(const char *bus_id, uint32_t *node)
+/* A file below `folder` about a PCI device; false for what is no address. */
+static bool device_path(const char *folder, const char *bus_id, const char *file, char path[128])
 {
-    char path[128], lower[32];
-    uint64_t value;
+    char lower[32];
     size_t len = strlen(bus_id);
 
     if (len == 0 || len >= sizeof lower || strchr(bus_id, '/'))
         return false;
     for (size_t i = 0; i <= len; i++)
         lower[i] = (char)tolower((unsigned char)bus_id[i]);
-    (void)snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", lower);
-    if (!dlb_procfs_u64(path, &value) ||
+    (void)snprintf(path, 128, "%s/%s/%s", folder, lower, file);
+    return true;
+}
+
+static bool pci_path(const char *bus_id, const char *file, char path[128])
+{
+    return device_path("/sys/bus/pci/devices", bus_id, file, path);
+}
+
+bool dlb_nvidia_device_parse(const char *text, char path[32])
+{
+    static const char key[] = "Device Minor:";
+    const char *at = strstr(text, key);
+    uint64_t minor = 0;
+
+    if (!at)
+        return false;
+    at += sizeof key - 1;
+    if (!dlb_parse_u64(at + strspn(at, " \t"), &minor) || minor > 255)
+        return false;
+    (void)snprintf(path, 32, "/dev/nvidia%u", (unsigned)minor);
+    return true;
+}
+
+int dlb_nvidia_hold(const char *bus_id)
+{
+    char information[128], text[2048], path[32];
+
+    if (!device_path("/proc/driver/nvidia/gpus", bus_id, "information", information) ||
+        !dlb_procfs_text(information, text, sizeof text) || !dlb_nvidia_device_parse(text, path))
+        return -1;
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+bool dlb_pci_numa_node(const char *bus_id, uint32_t *node)
+{
+    char path[128];
+    uint64_t value;
+
+    if (!pci_path(bus_id, "numa_node", path) || !dlb_procfs_u64(path, &value) ||
         value > UINT32_MAX) /* "-1": there is one node, or the kernel does not know */
         return false;
     *node = (uint32_t)value;
     return true;
+}
+
+void dlb_pci_link(const char *bus_id, struct dlb_pci_link *out)
+{
+    const struct {
+        const char *speed_file, *width_file;
+        char *speed;
+        uint32_t *width;
+    } ends[] = {{"current_link_speed", "current_link_width", out->speed, &out->width},
+                {"max_link_speed", "max_link_width", out->speed_max, &out->width_max}};
+
+    *out = (struct dlb_pci_link){0};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char path[128];
+        uint64_t width = 0;
+        if (pci_path(bus_id, ends[i].speed_file, path) &&
+            !dlb_procfs_text(path, ends[i].speed, sizeof out->speed))
+            ends[i].speed[0] = '\0';
+        if (pci_path(bus_id, ends[i].width_file, path) && dlb_procfs_u64(path, &width))
+            *ends[i].width = (uint32_t)width;
+    }
 }
 
 bool dlb_nth_number(const char *list, uint32_t n, uint32_t *out)

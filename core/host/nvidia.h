@@ -32,8 +32,25 @@ uint32_t dlb_nvidia_cuda_major(void);
 void dlb_nvidia_driver_advice(const struct dlb_nvidia_driver *driver, uint32_t cuda_major,
                               char *text, size_t n_text);
 
+/* Path of the device file of a GPU, from the text of /proc/driver/nvidia/gpus/ID/information; false
+ * when it names no "Device Minor". */
+bool dlb_nvidia_device_parse(const char *text, char path[32]);
+
+/* Opens the device file of the GPU at this PCI address. As long as a process has it open, the
+ * driver keeps the GPU initialised: without, and without its persistence mode, each process waits
+ * for that anew. A descriptor; -1 when there is none. */
+int dlb_nvidia_hold(const char *bus_id);
+
 /* NUMA node of a PCI device ("0000:3b:00.0", any case); false when the kernel does not say. */
 bool dlb_pci_numa_node(const char *bus_id, uint32_t *node);
+
+/* Speed ("32.0 GT/s PCIe") and width of a PCI device's link, as it is and at most; "" and 0 where
+ * the kernel does not say. */
+struct dlb_pci_link {
+    char speed[32], speed_max[32];
+    uint32_t width, width_max;
+};
+void dlb_pci_link(const char *bus_id, struct dlb_pci_link *out);
 
 /* Distance between two NUMA nodes as the firmware reports it (10: the same); false when unknown. */
 bool dlb_numa_distance(uint32_t from, uint32_t to, uint32_t *distance);

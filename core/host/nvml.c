@@ -1,12 +1,17 @@
 #include "core/host/nvml.h"
 
 #include "core/base/clock.h"
+#include "core/base/json.h"
+#include "core/host/procfs.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The driver averages utilization over 1/6 to 1 s, so that sampling this often misses no window.
  * The first windows also cover the time before: calibration, with its many steps. */
@@ -19,6 +24,13 @@ enum { CLOCK_SM = 1, SENSOR_GPU = 0 };
 struct utilization {
     unsigned gpu, memory; /* percent */
 };
+
+struct process { /* nvmlProcessInfo_v2_t */
+    unsigned pid;
+    unsigned long long bytes; /* ULLONG_MAX: not known */
+    unsigned gpu_instance, compute_instance;
+};
+enum { MAX_PROCESSES = 32, PROCESS_EVERY = 10 /* samples */ };
 
 struct calls {
     int (*init)(void);
@@ -34,6 +46,10 @@ struct calls {
     int (*max_pcie_width)(struct device *, unsigned *);
     int (*power)(struct device *, unsigned *);
     int (*temperature)(struct device *, int, unsigned *);
+    int (*power_limit)(struct device *, unsigned *);
+    int (*default_power_limit)(struct device *, unsigned *);
+    int (*mig)(struct device *, unsigned *, unsigned *);
+    int (*processes)(struct device *, unsigned *, struct process *);
 };
 
 /* Sum, extremes and number of the samples that could be read. */
@@ -58,6 +74,9 @@ struct dlb_nvml {
     struct series before_mhz, after_mhz;
     bool has_throttle;
     unsigned long long throttle;
+    bool has_processes;
+    struct process processes[MAX_PROCESSES]; /* seen in any sample */
+    uint32_t n_processes;
 };
 
 static void *symbol(void *library, const char *name, const char *other)
@@ -87,6 +106,11 @@ static bool load(struct calls *nvml, void *library)
         {&nvml->max_pcie_width, "nvmlDeviceGetMaxPcieLinkWidth", NULL},
         {&nvml->power, "nvmlDeviceGetPowerUsage", NULL},
         {&nvml->temperature, "nvmlDeviceGetTemperature", NULL},
+        {&nvml->power_limit, "nvmlDeviceGetEnforcedPowerLimit", NULL},
+        {&nvml->default_power_limit, "nvmlDeviceGetPowerManagementDefaultLimit", NULL},
+        {&nvml->mig, "nvmlDeviceGetMigMode", NULL},
+        {&nvml->processes, "nvmlDeviceGetComputeRunningProcesses_v3",
+         "nvmlDeviceGetComputeRunningProcesses_v2"},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         void *found = symbol(library, wanted[i].name, wanted[i].other);
@@ -120,6 +144,28 @@ static void add_kind(struct dlb_nvml *n, int (*call)(struct device *, int, unsig
         add(s, value);
 }
 
+static void add_process(struct dlb_nvml *n, const struct process *one)
+{
+    for (uint32_t i = 0; i < n->n_processes; i++)
+        if (n->processes[i].pid == one->pid)
+            return;
+    if (n->n_processes < MAX_PROCESSES)
+        n->processes[n->n_processes++] = *one;
+}
+
+/* Who has a context on the GPU. */
+static void look_at_processes(struct dlb_nvml *n)
+{
+    struct process seen[MAX_PROCESSES];
+    unsigned n_seen = MAX_PROCESSES;
+
+    if (!n->nvml.processes || n->nvml.processes(n->gpu, &n_seen, seen) != 0)
+        return;
+    n->has_processes = true;
+    for (unsigned i = 0; i < n_seen && i < MAX_PROCESSES; i++)
+        add_process(n, &seen[i]);
+}
+
 static void sample(struct dlb_nvml *n)
 {
     const struct calls *nvml = &n->nvml;
@@ -141,6 +187,8 @@ static void sample(struct dlb_nvml *n)
     add_number(n, nvml->pcie_width, &n->pcie_width);
     add_number(n, nvml->power, &n->power_mw);
     add_kind(n, nvml->temperature, SENSOR_GPU, &n->temperature_c);
+    if (n->n_samples % PROCESS_EVERY == 0)
+        look_at_processes(n);
 }
 
 static void *sample_main(void *arg)
@@ -191,6 +239,7 @@ struct dlb_nvml *dlb_nvml_start_with(const char *library, const char *pci_bus_id
     if (!up || n->nvml.by_bus_id(n->bus_id, &n->gpu) != 0)
         goto fail;
     add_kind(n, n->nvml.clock, CLOCK_SM, &n->before_mhz);
+    look_at_processes(n);
     n->start_ns = dlb_now_ns();
     if (start_thread(n))
         return n;
@@ -246,20 +295,73 @@ json_t *dlb_nvml_throttle_json(uint64_t reasons)
     return out;
 }
 
+static json_t *milliwatts(struct dlb_nvml *n, int (*call)(struct device *, unsigned *))
+{
+    unsigned mw = 0;
+    return call && call(n->gpu, &mw) == 0 ? json_real(mw * 1e-3) : json_null();
+}
+
+static json_t *mig_json(struct dlb_nvml *n)
+{
+    unsigned now = 0, pending = 0;
+    return n->nvml.mig && n->nvml.mig(n->gpu, &now, &pending) == 0 ? json_boolean(now == 1)
+                                                                   : json_null();
+}
+
+/* The driver counts processes as the machine does. In a container it names none of ours, and then
+ * it is not known which one this process is. */
+static bool knows_us(const struct dlb_nvml *n)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < n->n_processes; i++)
+        found = found || n->processes[i].pid == (unsigned)getpid();
+    return found;
+}
+
+static json_t *processes_json(const struct dlb_nvml *n)
+{
+    if (!knows_us(n))
+        return json_null();
+    json_t *out = json_array();
+    for (uint32_t i = 0; i < n->n_processes; i++) {
+        const struct process *one = &n->processes[i];
+        char path[64], name[64];
+        if (one->pid == (unsigned)getpid())
+            continue;
+        (void)snprintf(path, sizeof path, "/proc/%u/comm", one->pid);
+        bool named = dlb_procfs_text(path, name, sizeof name);
+        dlb_json_append(out,
+                        json_pack("{si, so, so}", "pid", (int)one->pid, "name",
+                                  named ? dlb_json_safe_text(name) : json_null(), "memory_bytes",
+                                  one->bytes == ULLONG_MAX ? json_null()
+                                                           : json_integer((json_int_t)one->bytes)));
+    }
+    return out;
+}
+
+static json_t *others_json(const struct dlb_nvml *n)
+{
+    uint32_t n_others = n->n_processes > 0 ? n->n_processes - 1 : 0; /* one is this process */
+    return n->has_processes ? json_integer(n_others) : json_null();
+}
+
 static json_t *as_json(struct dlb_nvml *n)
 {
     struct series max_mhz = {0};
     add_kind(n, n->nvml.max_clock, CLOCK_SM, &max_mhz);
     /* json_pack steals its arguments, and returns NULL when one of them is NULL. */
     return json_pack(
-        "{so, so, so, so, so, so, so, so, so, so, so, so, so, so}", "samples",
-        json_integer((json_int_t)n->n_samples), "utilization_frac", mean(&n->busy, 0.01),
+        "{so, so, so, so, so, so, so, so, so, so, so, so, so, so, so, so, so, so, so, so}",
+        "samples", json_integer((json_int_t)n->n_samples), "utilization_frac", mean(&n->busy, 0.01),
         "memory_utilization_frac", mean(&n->memory_busy, 0.01), "sm_clock_before_mhz",
         highest(&n->before_mhz), "sm_clock_after_mhz", highest(&n->after_mhz), "sm_clock_min_mhz",
-        n->sm_mhz.n > 0 ? json_integer((json_int_t)n->sm_mhz.min) : json_null(), "sm_clock_max_mhz",
-        highest(&max_mhz), "power_w", mean(&n->power_mw, 1e-3), "temperature_c",
+        n->sm_mhz.n > 0 ? json_integer((json_int_t)n->sm_mhz.min) : json_null(),
+        "sm_clock_mean_mhz", mean(&n->sm_mhz, 1), "sm_clock_max_mhz", highest(&max_mhz), "power_w",
+        mean(&n->power_mw, 1e-3), "power_limit_w", milliwatts(n, n->nvml.power_limit),
+        "power_limit_default_w", milliwatts(n, n->nvml.default_power_limit), "temperature_c",
         highest(&n->temperature_c), "throttle",
-        n->has_throttle ? dlb_nvml_throttle_json(n->throttle) : json_null(), "pcie_gen",
+        n->has_throttle ? dlb_nvml_throttle_json(n->throttle) : json_null(), "mig", mig_json(n),
+        "n_other_processes", others_json(n), "other_processes", processes_json(n), "pcie_gen",
         highest(&n->pcie_gen), "pcie_width", highest(&n->pcie_width), "pcie_gen_max",
         limit(n, n->nvml.max_pcie_gen), "pcie_width_max", limit(n, n->nvml.max_pcie_width));
 }
@@ -276,6 +378,7 @@ json_t *dlb_nvml_stop(struct dlb_nvml *n)
     (void)pthread_cond_destroy(&n->stopped);
     (void)pthread_mutex_destroy(&n->lock);
     add_kind(n, n->nvml.clock, CLOCK_SM, &n->after_mhz);
+    look_at_processes(n);
     json_t *out = as_json(n);
     (void)n->nvml.shutdown();
     (void)dlclose(n->library);

@@ -19,12 +19,9 @@ struct dlb_nvml *dlb_nvml_start(const char *pci_bus_id);
 /* The same, with the library of this name or path. */
 struct dlb_nvml *dlb_nvml_start_with(const char *library, const char *pci_bus_id);
 
-/* Stops sampling and frees it. New reference: {samples, utilization_frac,
- * memory_utilization_frac (means), sm_clock_before_mhz, sm_clock_after_mhz, sm_clock_min_mhz
- * (while sampled), sm_clock_max_mhz (the GPU's limit), power_w (mean), temperature_c (highest),
- * throttle[] (reasons seen in any sample, but "idle"), pcie_gen, pcie_width (highest seen),
- * pcie_gen_max, pcie_width_max}; figures that could not be read are null. NULL for NULL, or when
- * memory is short. */
+/* Stops sampling and frees it. New reference, as `nvml` of summary.schema.json: means over the
+ * samples, the GPU's limits, and the processes that had a context on it besides this one; figures
+ * that could not be read are null. NULL for NULL, or when memory is short. */
 json_t *dlb_nvml_stop(struct dlb_nvml *nvml);
 
 /* Names of the set bits of nvmlDeviceGetCurrentClocksThrottleReasons. New reference. */

@@ -122,6 +122,15 @@ static const struct dlb_opt device_opts[] = {
      .max = 1,
      .def = "1",
      .help = "Share of a GPU's multiprocessors that a step computes on; at least one"},
+    {.key = "host_busy_frac",
+     .type = DLB_OPT_FLOAT,
+     FIELD(host_busy_frac),
+     .min = 0,
+     .max = 1,
+     .def = "0",
+     .help = "CPU time that the training loop's thread uses for each step, as a share of step_ms: "
+             "an eager PyTorch loop launches kernels for most of a step, and workers lack that "
+             "core; one accelerator only"},
     {.key = "hang_s",
      .work = DLB_WORK_SAME,
      .type = DLB_OPT_FLOAT,
@@ -197,6 +206,14 @@ const struct dlb_device *dlb_device_first(const struct dlb_device *const *device
                    "device.kind = \"auto\": %.*s",
                    DLB_CUT(without ? without : "no device in this build", 120));
     return NULL;
+}
+
+int dlb_device_emulated(void)
+{
+    int place = 0;
+    while (dlb_devices[place] && !dlb_devices[place]->emulated)
+        place++;
+    return place + 1;
 }
 
 /* What "auto" found on this machine. */

@@ -51,9 +51,10 @@ struct dlb_device_opts {
     char step_source[DLB_OPT_STRING_CAP]; /* where step_ms is from; only reported */
     int step_kind;                        /* enum dlb_step_kind; of a GPU */
     double sm_share; /* fraction of a GPU's multiprocessors that a step computes on; at least one */
-    int64_t prefetch; /* 0: copy on the compute stream and wait for each step; d >= 1: copy d
-                         batches ahead on a stream of their own */
-    double hang_s;    /* a GPU that takes so much longer than it should hangs; 0: it never does */
+    double host_busy_frac; /* of step_ms: CPU time that the training loop itself uses for a step */
+    int64_t prefetch;      /* 0: copy on the compute stream and wait for each step; d >= 1: copy d
+                              batches ahead on a stream of their own */
+    double hang_s; /* a GPU that takes so much longer than it should hangs; 0: it never does */
     /* Emulated: rates measured elsewhere (0: the profile's), and the fixed cost of a copy. */
     double pinned_bytes_per_s, pageable_bytes_per_s, copy_us;
 };
@@ -117,10 +118,16 @@ struct dlb_device {
     /* After open: name, pci_bus_id and other facts for the result (`device.gpu`). A new reference;
      * NULL when memory is short. NULL: no facts. */
     json_t *(*describe)(void *dv);
+    /* After the run: what the device did (`device.gpu.run`). A new reference; NULL when memory is
+     * short. NULL: nothing to tell. */
+    json_t *(*ran)(void *dv);
 };
 
 extern const struct dlb_device
     *const dlb_devices[]; /* ends with NULL; in the order of devices.def */
+
+/* device.kind of the first emulated device. */
+int dlb_device_emulated(void);
 
 /* Rates of an accelerator, and their source. */
 struct dlb_device_profile {

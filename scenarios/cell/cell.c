@@ -340,6 +340,7 @@ static int consume(struct cell *c, struct dlb_err *err)
         .device_prefetch = (uint32_t)spec->device.prefetch,
         .n_epochs = (uint32_t)spec->run.epochs,
         .n_samples = c->dataset.shape.n_samples,
+        .host_ns = spec->device.step_ms * 1e6 * spec->device.host_busy_frac,
         .step_ns = spec->device.step_ms * 1e6,
         .checksum = spec->run.checksum,
         .augment = &c->dataset.augment,
@@ -362,6 +363,8 @@ static int consume(struct cell *c, struct dlb_err *err)
     dlb_cell_beside_begin(&beside, &c->facts);
     rc = dlb_consume(&how, c->consumed, err);
     dlb_cell_beside_end(&beside, &c->facts);
+    if (c->facts.gpu)
+        c->facts.ran = c->device->ran ? c->device->ran(c->feeds[0].device_state) : NULL;
     c->facts.peak_pss_bytes = c->memory.shared ? dlb_os_rss_bytes() : dlb_os_peak_pss_bytes();
     c->facts.n_batches = atomic_load(beat);
     return rc;
@@ -428,6 +431,7 @@ static void release(struct cell *c)
     json_decref(c->facts.gpu);
     json_decref(c->facts.numa);
     json_decref(c->facts.nvml);
+    json_decref(c->facts.ran);
     free(c->feeds);
     free(c->jobs);
     free(c->consumed);

@@ -85,8 +85,8 @@ struct dlb_cache_result {
 /* The device as it was opened. */
 struct dlb_device_result {
     char kind[16], name[96], why[160];
-    json_t *gpu; /* of a GPU: what dlb_device.describe wrote, with `numa` and `nvml`; owned; NULL:
-                    emulated */
+    json_t *gpu; /* of a GPU: what dlb_device.describe wrote, with `run`, `numa` and `nvml`; owned;
+                    NULL: emulated */
     double step_asked_ns, step_read_ns, step_measured_ns; /* from device.gpu.step; NaN without */
 };
 

@@ -211,6 +211,7 @@ static void fill_device(struct dlb_device_result *out, const struct dlb_cell_fac
     out->step_read_ns = dlb_json_number(step, "read_ns");
     out->step_measured_ns = dlb_json_number(step, "measured_ns");
     out->gpu = dlb_json_made(json_copy(facts->gpu));
+    dlb_json_put(out->gpu, "run", facts->ran ? json_incref(facts->ran) : json_null());
     dlb_json_put(out->gpu, "numa", facts->numa ? json_incref(facts->numa) : json_null());
     dlb_json_put(out->gpu, "nvml", facts->nvml ? json_incref(facts->nvml) : json_null());
 }

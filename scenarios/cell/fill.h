@@ -29,6 +29,7 @@ struct dlb_cell_facts {
     json_t *python;            /* of another program that loads (dlb_loader.describe); else NULL */
     json_t *gpu, *numa, *nvml; /* of a real device: its facts, where batch memory lies, and what
                                   NVML saw of the run; else NULL */
+    json_t *ran;               /* of a real device: what it did; else NULL */
 };
 
 /* Sets every part that was reached; status and reason are the caller's. */

@@ -10,6 +10,7 @@
 #include "scenarios/judge/noise.h"
 #include "scenarios/judge/note.h"
 #include "scenarios/judge/python.h"
+#include "scenarios/judge/step_note.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,6 @@
 #include <string.h>
 
 #define DRIFT_NOTED 0.05 /* of the reference cell, from the first blocks to the last */
-#define STEP_NOTED 0.02  /* what a GPU's calibrated step promises */
 #define BURST_NOTED 0.2  /* of a window */
 
 /* Median of the later half of the reference's runs against the earlier half's. */
@@ -360,30 +360,6 @@ static void note_cache(const struct dlb_reps *reps, const struct dlb_judged_cell
     }
 }
 
-/* A step of another length than requested, or the default one: all results depend on it. */
-static void note_step(const struct dlb_device_result *device, json_t *notes)
-{
-    double asked_ns = device->step_asked_ns, read_ns = device->step_read_ns;
-    double measured_ns = device->step_measured_ns, off = measured_ns / asked_ns - 1;
-    char text[300];
-
-    if (!isfinite(off) || fabs(off) <= STEP_NOTED)
-        return;
-    if (read_ns >= asked_ns)
-        (void)snprintf(text, sizeof(text),
-                       "a step of %.3g ms was asked for, but reading the batch alone takes the GPU "
-                       "%.3g ms, so steps took %.3g ms: raise device.step_ms, or lower "
-                       "loader.batch_size",
-                       asked_ns / 1e6, read_ns / 1e6, measured_ns / 1e6);
-    else
-        (void)snprintf(text, sizeof(text),
-                       "a step of %.3g ms was asked for, but calibrated to %.3g ms (%+.1f%%): "
-                       "other programs on the GPU, or clocks that moved (device.gpu.nvml)",
-                       asked_ns / 1e6, measured_ns / 1e6, off * 100);
-    if (!dlb_note_is_there(notes, DLB_NOTE_STEP_OFF, text))
-        dlb_note(notes, DLB_NOTE_STEP_OFF, "%s", text);
-}
-
 /* Only for the cell that lost most: the cause is the machine, not a setting. */
 static void note_stolen(struct dlb_judgement *j)
 {
@@ -442,7 +418,7 @@ static void note_cell(const struct dlb_plan *plan, const struct dlb_reps *reps, 
     note_io(cell->shown, number, notes);
     note_depth(plan, cell, number, notes);
     note_cache(reps, cell, number, notes);
-    note_step(&cell->shown->device, notes);
+    dlb_note_step(&cell->shown->device, notes);
     note_stuck(reps, number, notes);
     dlb_classes_note(cell, number, notes);
     dlb_note_python(&plan->cells[number], cell, number, notes);

@@ -41,10 +41,13 @@ static void null_source(struct dlb_spec *out)
     out->loader.io = DLB_READ_SYNC;
     out->loader.direct = false;
     out->loader.timeout_s = 0;
+    out->device.host_busy_frac = 0;
 }
 
+/* No GPU copies in no time, so the emulated device stands in for one. */
 static void free_steps(struct dlb_device_opts *device)
 {
+    device->kind = dlb_device_emulated();
     device->step_ms = 0;
     device->step_source[0] = '\0';
     device->step_dist = DLB_STEP_CONSTANT;

@@ -4,15 +4,6 @@
 #include "core/base/mem.h"
 #include "core/base/opt_value.h"
 
-/* Of device.kind: the first emulated device. */
-static int emulated_kind(void)
-{
-    int place = 0;
-    while (dlb_devices[place] && !dlb_devices[place]->emulated)
-        place++;
-    return place + 1;
-}
-
 /* A pass over the cell's data: reads bytes with every CPU and trains no step. Sections on
  * loading and training have their defaults except for what a pass needs. */
 static void make_warm(const struct dlb_plan_input *in, const struct dlb_spec *cell,
@@ -36,7 +27,7 @@ static void make_warm(const struct dlb_plan_input *in, const struct dlb_spec *ce
     out->loader.pin_memory = false;
     out->loader.drop_last = false;
     out->loader.order = DLB_ORDER_ANY;
-    out->device.kind = emulated_kind();
+    out->device.kind = dlb_device_emulated();
     out->device.step_ms = 0;
     out->device.step_source[0] = '\0';
     out->device.prefetch = 1;

@@ -1,7 +1,9 @@
 #include "scenarios/run/runner.h"
 
 #include "core/base/clock.h"
+#include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/host/nvidia.h"
 #include "core/host/osacct.h"
 #include "loaders/device/memo.h"
 #include "scenarios/cell/cell.h"
@@ -18,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct runner {
     const struct dlb_runner *how;
@@ -35,6 +38,7 @@ struct runner {
     uint64_t start_ns, task_start_ns;
     struct dlb_os_machine machine_before; /* the first task of this process */
     struct dlb_kept_spent earlier;        /* by earlier processes */
+    int gpu_fd; /* keeps the driver of the cells' GPU initialised; -1: none */
 };
 
 static double since_s(uint64_t start_ns)
@@ -256,6 +260,14 @@ static void learn_failure(struct runner *r, const struct dlb_cell_result *result
         *failed_of(r, r->task) = true;
 }
 
+/* The process of the next cell finds the GPU that this one had still initialised. */
+static void hold_gpu(struct runner *r, const struct dlb_cell_result *result)
+{
+    const char *bus_id = dlb_json_text(result->device.gpu, "pci_bus_id");
+    if (r->live && r->gpu_fd < 0 && bus_id[0])
+        r->gpu_fd = dlb_nvidia_hold(bus_id);
+}
+
 /* Adds the current task's result (taken over) to the others. */
 static void take_result(struct runner *r, struct dlb_cell_result *result,
                         const struct dlb_kept_rep *rep)
@@ -266,6 +278,7 @@ static void take_result(struct runner *r, struct dlb_cell_result *result,
     r->results->run_s[r->task->kind] += r->task->rewarms ? 0 : rep->took_s;
     take_spent(r, &rep->spent);
     learn_failure(r, result);
+    hold_gpu(r, result);
     dlb_known_data_add(&r->data, dlb_task_spec(r->plan, r->task), result->data_id);
     /* The event borrows it; what moves is the struct, not what it owns. */
     struct dlb_cell_result told = *result;
@@ -477,6 +490,7 @@ int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
                        .results = results,
                        .baseline_s = (double)NAN,
                        .in_c_s = (double)NAN,
+                       .gpu_fd = -1,
                        .start_ns = dlb_now_ns()};
     dlb_os_machine(&r.machine_before);
     dlb_known_data_add(&r.data, runner->looked_at, runner->data_id);
@@ -487,6 +501,8 @@ int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
     }
     int rc = run_plan(&r, err);
     dlb_memo_clear(runner->scratch);
+    if (r.gpu_fd >= 0)
+        (void)close(r.gpu_fd);
     free(r.cell_failed);
     free(r.ceiling_failed);
     free(r.cell_s);

@@ -218,6 +218,11 @@ static int check(const struct dlb_spec *spec, const struct dlb_config *cfg, stru
                         "copy blocks the one thread that drives them all",
                         dlb_config_origin(cfg, "accelerators.count"),
                         (long long)spec->accelerators.count);
+    if (spec->accelerators.count > 1 && spec->device.host_busy_frac > 0)
+        return dlb_fail(err, DLB_ERR_HOST_PART_OF_ONE, NULL, DLB_NO_OFFSET,
+                        "%s: device.host_busy_frac = %g needs accelerators.count = 1",
+                        dlb_config_origin(cfg, "device.host_busy_frac"),
+                        spec->device.host_busy_frac);
     return DLB_OK;
 }
 

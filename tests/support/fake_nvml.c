@@ -1,8 +1,15 @@
 /* The part of NVML that core/host/nvml.c uses, with fixed answers. */
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 struct utilization {
     unsigned gpu, memory;
+};
+struct process {
+    unsigned pid;
+    unsigned long long bytes;
+    unsigned gpu_instance, compute_instance;
 };
 
 int nvmlInit_v2(void);
@@ -13,6 +20,9 @@ int nvmlDeviceGetClockInfo(void *gpu, int type, unsigned *out);
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *gpu, unsigned long long *out);
 int nvmlDeviceGetCurrPcieLinkGeneration(void *gpu, unsigned *out);
 int nvmlDeviceGetPowerUsage(void *gpu, unsigned *out);
+int nvmlDeviceGetEnforcedPowerLimit(void *gpu, unsigned *out);
+int nvmlDeviceGetMigMode(void *gpu, unsigned *now, unsigned *pending);
+int nvmlDeviceGetComputeRunningProcesses_v3(void *gpu, unsigned *n, struct process *out);
 
 static unsigned n_clocks;
 
@@ -61,4 +71,27 @@ int nvmlDeviceGetPowerUsage(void *gpu, unsigned *out)
 {
     *out = 0;
     return gpu == &n_clocks ? 3 : 2; /* NVML_ERROR_NOT_SUPPORTED */
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(void *gpu, unsigned *out)
+{
+    *out = 350000;
+    return gpu == &n_clocks ? 0 : 2;
+}
+
+int nvmlDeviceGetMigMode(void *gpu, unsigned *now, unsigned *pending)
+{
+    *now = *pending = 0;
+    return gpu == &n_clocks ? 0 : 2;
+}
+
+/* The process itself, and its parent as a neighbour on the GPU. */
+int nvmlDeviceGetComputeRunningProcesses_v3(void *gpu, unsigned *n, struct process *out)
+{
+    if (gpu != &n_clocks || *n < 2)
+        return 2;
+    out[0] = (struct process){.pid = (unsigned)getpid(), .bytes = 1 << 20};
+    out[1] = (struct process){.pid = (unsigned)getppid(), .bytes = ULLONG_MAX};
+    *n = 2;
+    return 0;
 }

@@ -120,6 +120,7 @@ static inline void pipeline_run(struct pipeline *p)
                                   .round = 1,
                                   .n_workers = (uint32_t)p->loader.num_workers + 1,
                                   .n_samples = p->dataset->shape.n_samples,
+                                  .host_ns = p->device.step_ms * 1e6 * p->device.host_busy_frac,
                                   .step_ns = p->device.step_ms * 1e6,
                                   .checksum = p->checksum,
                                   .augment = &p->dataset->augment,

@@ -50,6 +50,33 @@ static void steps_take_what_was_asked(void **state)
         }
 }
 
+/* Of a GPU that slows by 30% under way the run tells; by its calibration nobody would know. */
+static void steps_that_get_longer_are_told(void **state)
+{
+    (void)state;
+    struct rig rig = {.opts = {.step_ms = 2}};
+    struct dlb_dev_times t;
+    assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
+    for (int slow = 0; slow <= 1; slow++) {
+        if (slow) {
+            gpu.slows_at_ns = now_ns;
+            gpu.slows_to = 1.3;
+        }
+        rig.cu->ran = (struct dlb_cuda_ran){0};
+        for (int i = 0; i < 50; i++)
+            assert_int_equal(trip(&rig, 0, BYTES, &t), DLB_OK);
+        json_t *ran = dlb_dev_cuda.ran(rig.cu);
+        double asked_ns = json_real_value(json_object_get(ran, "step_asked_ns"));
+        double took_ns = json_real_value(json_object_get(ran, "step_took_ns"));
+        assert_int_equal(json_integer_value(json_object_get(ran, "n_steps")), 50);
+        assert_true(fabs(asked_ns - 2e6) < 1);
+        assert_true(fabs(took_ns / asked_ns - (slow ? 1.3 : 1)) < 0.01);
+        assert_true(fabs((double)(t.step_end_ns - t.step_start_ns) / took_ns - 1) < 0.01);
+        json_decref(ran);
+    }
+    rig_close(&rig);
+}
+
 static void a_share_computes_on_fewer_multiprocessors(void **state)
 {
     (void)state;
@@ -330,9 +357,10 @@ static void facts_fit_the_schema(void **state)
         assert_string_equal(json_string_value(json_object_get(facts, "name")), "Fake GPU");
         const json_t *error = json_object_get(json_object_get(facts, "step"), "error_frac");
         assert_true(ms > 0 ? fabs(json_real_value(error)) < 0.02 : json_is_null(error));
-        /* numa and nvml are added later */
+        /* run, numa and nvml are added later */
         assert_int_equal(dlb_schema_check(part, facts, DLB_SCHEMA_EXACT, NULL, &err), DLB_E_FORMAT);
         assert_int_equal(json_object_set_new(facts, "nvml", json_null()), 0);
+        assert_int_equal(json_object_set_new(facts, "run", dlb_dev_cuda.ran(rig.cu)), 0);
         struct dlb_memory memory = {.addr = rig.host, .n_bytes = BYTES};
         assert_int_equal(
             json_object_set_new(facts, "numa", dlb_numa_place(rig.cu->gpu.pci_bus_id, &memory)), 0);
@@ -349,6 +377,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(steps_take_what_was_asked, reset),
+        cmocka_unit_test_setup(steps_that_get_longer_are_told, reset),
         cmocka_unit_test_setup(a_share_computes_on_fewer_multiprocessors, reset),
         cmocka_unit_test_setup(streams_overlap, reset),
         cmocka_unit_test_setup(pageable_copies_wait_for_their_stream, reset),

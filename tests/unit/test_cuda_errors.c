@@ -104,6 +104,45 @@ static void a_call_that_fails(void **state)
               "/dev/nvidia");
 }
 
+/* After them the context is of no use: every later call returns the same. The advice is for the
+ * first, and the process ends without waiting for anything. */
+static void errors_that_stay(void **state)
+{
+    static const struct {
+        cudaError_t error;
+        enum dlb_code code;
+        const char *figure;
+    } known[] = {
+        {cudaErrorECCUncorrectable, DLB_ERR_GPU_BROKEN, "ECC"},
+        {cudaErrorLaunchFailure, DLB_ERR_GPU_BROKEN, "Xid"},
+        {cudaErrorJitCompilerNotFound, DLB_ERR_DRIVER_UNFIT, "libnvidia-ptxjitcompiler.so.1"},
+        {cudaErrorUnsupportedPtxVersion, DLB_ERR_DRIVER_UNFIT, "older"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        for (int late = 0; late <= 1; late++) {
+            struct rig rig = {.opts = {.step_ms = 1}};
+            struct dlb_dev_times t;
+            (void)reset(NULL);
+            fake.sticky = true;
+            fake.with = known[i].error;
+            fake.fail_at = late ? 0 : 40;
+            int rc = rig_open(&rig, 2, false, false);
+            if (late) {
+                assert_int_equal(rc, DLB_OK);
+                assert_int_equal(trip(&rig, 0, BYTES, &t), DLB_OK);
+                fake.fail_at = fake.n_calls + 5;
+                rc = trip(&rig, 1, BYTES, &t);
+            }
+            assert_int_equal(rc, DLB_E_DEVICE);
+            error_is(&rig.err, known[i].code, known[i].figure);
+            assert_int_equal(rig.err.lib_code, known[i].error);
+            assert_true(dlb_dev_cuda.end(rig.cu));
+            rig_close(&rig);
+        }
+}
+
 /* The GPU runs out of memory at the context, or at any of the buffers. */
 static void a_gpu_whose_memory_is_taken(void **state)
 {
@@ -286,6 +325,7 @@ int main(void)
         cmocka_unit_test_setup(a_gpu_that_another_program_has, reset),
         cmocka_unit_test_setup(a_gpu_that_is_too_old, reset),
         cmocka_unit_test_setup(a_call_that_fails, reset),
+        cmocka_unit_test_setup(errors_that_stay, reset),
         cmocka_unit_test_setup(a_gpu_whose_memory_is_taken, reset),
         cmocka_unit_test_setup(host_memory_that_cannot_be_pinned, reset),
         cmocka_unit_test_setup(a_gpu_that_others_compute_on, reset),

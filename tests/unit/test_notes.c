@@ -88,6 +88,39 @@ static void a_step_that_is_not_what_was_asked(void **state)
     says(step(1e6, 4e6, 3.9e6), "STEP_OFF", "4 ms");
 }
 
+/* Calibrated as asked; steps of 1 ms then took took_ns, and the driver may know why. */
+static void slow_says(double took_ns, const char *nvml, const char *code, const char *figures)
+{
+    struct measured m = step(1e6, 1e6, 2e4);
+    m.result.device.gpu =
+        json_pack("{s{sf, sf}, so}", "run", "step_asked_ns", 1e6, "step_took_ns", took_ns, "nvml",
+                  nvml ? json_loads(nvml, 0, NULL) : json_null());
+    assert_non_null(m.result.device.gpu);
+    says(m, code, figures);
+    json_decref(m.result.device.gpu);
+}
+
+static void a_gpu_that_slows_down(void **state)
+{
+    static const char nvml[] =
+        "{\"throttle\": [\"sw_power_cap\", \"sync_boost\"], "
+        "\"sm_clock_mean_mhz\": 1410.2, \"sm_clock_max_mhz\": 1980, \"power_limit_w\": 300, "
+        "\"power_limit_default_w\": 700, \"n_other_processes\": 2, \"other_processes\": "
+        "[{\"pid\": 41, \"name\": \"python3\"}, {\"pid\": 42, \"name\": null}]}";
+    static const char contained[] = "{\"throttle\": [], \"n_other_processes\": 3, "
+                                    "\"other_processes\": null}";
+    (void)state;
+    slow_says(1.019e6, nvml, NULL, NULL);
+    slow_says(1.3e6, NULL, "STEP_OFF", "1.3 ms (+30.0%)");
+    slow_says(0.97e6, NULL, "STEP_OFF", "0.97 ms (-3.0%)");
+    slow_says(1.3e6, nvml, "STEP_OFF", "sw_power_cap, sync_boost");
+    slow_says(1.3e6, nvml, "STEP_OFF", "1410 of 1980 MHz");
+    slow_says(1.3e6, nvml, "STEP_OFF", "300 of 700 W");
+    slow_says(1.3e6, nvml, "STEP_OFF", "python3 (41), ");
+    slow_says(1.3e6, contained, "STEP_OFF", ": 3");
+    slow_says(1.3e6, "{\"throttle\": [null], \"other_processes\": [5]}", "STEP_OFF", "+30.0%");
+}
+
 static void a_step_that_was_not_set(void **state)
 {
     (void)state;
@@ -193,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_that_is_not_what_was_asked),
+        cmocka_unit_test(a_gpu_that_slows_down),
         cmocka_unit_test(a_step_that_was_not_set),
         cmocka_unit_test(nothing_is_said_of_one_that_is),
         cmocka_unit_test(stolen_time),

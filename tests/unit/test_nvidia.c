@@ -11,7 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -68,6 +70,27 @@ static void advice_fits_what_is_there(void **state)
     assert_non_null(strstr(text, "container"));
 }
 
+static void a_gpu_has_a_device_file(void **state)
+{
+    char path[32];
+    (void)state;
+    assert_true(dlb_nvidia_device_parse("Model: \t\t NVIDIA H100\nBus Location: \t 0000:3b:00.0\n"
+                                        "Device Minor: \t 3\nGPU Excluded:\t No\n",
+                                        path));
+    assert_string_equal(path, "/dev/nvidia3");
+    static const char *const none[] = {"", "Device Minor:", "Device Minor: \t x\n",
+                                       "Device Minor: 99999\n"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_false(dlb_nvidia_device_parse(none[i], path));
+    assert_int_equal(dlb_nvidia_hold(""), -1);
+    assert_int_equal(dlb_nvidia_hold("../../../../dev"), -1);
+    assert_int_equal(dlb_nvidia_hold("ffff:ff:1f.7"), -1);
+    struct dlb_pci_link link;
+    dlb_pci_link("ffff:ff:1f.7", &link);
+    assert_string_equal(link.speed, "");
+    assert_int_equal(link.width_max, 0);
+}
+
 static void lists_give_their_nth_number(void **state)
 {
     (void)state;
@@ -120,6 +143,15 @@ static void a_run_is_sampled(void **state)
     assert_int_equal(number(doc, "pcie_gen"), 5);
     assert_true(json_is_null(json_object_get(doc, "pcie_width"))); /* no such function */
     assert_true(json_is_null(json_object_get(doc, "power_w")));    /* not supported */
+    assert_true(fabs(json_real_value(json_object_get(doc, "power_limit_w")) - 350) < 1e-9);
+    assert_true(json_is_null(json_object_get(doc, "power_limit_default_w")));
+    assert_true(json_is_false(json_object_get(doc, "mig")));
+    const json_t *other = json_array_get(json_object_get(doc, "other_processes"), 0);
+    assert_int_equal(number(doc, "n_other_processes"), 1);
+    assert_int_equal(json_array_size(json_object_get(doc, "other_processes")), 1);
+    assert_int_equal(number(other, "pid"), getppid());
+    assert_true(json_string_length(json_object_get(other, "name")) > 0);
+    assert_true(json_is_null(json_object_get(other, "memory_bytes")));
     assert_int_equal(json_array_size(json_object_get(doc, "throttle")), 1);
     assert_string_equal(json_string_value(json_array_get(json_object_get(doc, "throttle"), 0)),
                         "sw_power_cap");
@@ -148,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drivers_name_their_version),
         cmocka_unit_test(advice_fits_what_is_there),
+        cmocka_unit_test(a_gpu_has_a_device_file),
         cmocka_unit_test(lists_give_their_nth_number),
         cmocka_unit_test(a_run_is_sampled),
         cmocka_unit_test(a_short_run_has_no_utilization),

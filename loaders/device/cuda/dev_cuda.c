@@ -219,6 +219,7 @@ const struct dlb_device dlb_dev_cuda = {
     .close = dlb_cuda_close,
     .probe = dlb_cuda_probe,
     .describe = dlb_cuda_describe,
+    .ran = dlb_cuda_ran,
 #else
     .missing = "built without CUDA (nvcc was not found)",
 #endif

@@ -3,10 +3,12 @@
 #include "loaders/device/cuda/gpu.h"
 
 #include "core/base/escape.h"
+#include "core/base/json.h"
 #include "core/host/nvidia.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CUDA_MAJOR (CUDART_VERSION / 1000)
@@ -33,6 +35,16 @@ static const struct {
     {cudaErrorSystemDriverMismatch, DLB_ERR_DRIVER_UNFIT,
      "; the driver and its libcuda.so.1 are of two versions: reboot, or update both"},
     {cudaErrorSystemNotReady, DLB_ERR_CUDA_CALL_FAILED, "; is nvidia-fabricmanager running?"},
+    {cudaErrorECCUncorrectable, DLB_ERR_GPU_BROKEN,
+     "; the GPU's memory lost data: nvidia-smi -q -d ECC,ROW_REMAPPER shows it; reset the GPU"},
+    {cudaErrorJitCompilerNotFound, DLB_ERR_DRIVER_UNFIT,
+     "; this build has no code for so new a GPU, and the driver's libnvidia-ptxjitcompiler.so.1, "
+     "which would compile it, is missing here"},
+    {cudaErrorUnsupportedPtxVersion, DLB_ERR_DRIVER_UNFIT,
+     "; the driver is older than the CUDA release of this build, and the GPU newer: update the "
+     "driver"},
+    {cudaErrorLaunchFailure, DLB_ERR_GPU_BROKEN,
+     "; the GPU gave up in the middle of its work: dmesg names the Xid"},
 };
 
 static int fail_call(struct dlb_err *err, cudaError_t error, const char *doing)
@@ -139,6 +151,40 @@ static json_t *step_json(const struct dlb_cuda *cu)
         c->n_sms_seen ? json_integer((json_int_t)c->n_sms_seen) : json_null(), "reused", c->reused);
 }
 
+static json_t *text_json(const char *text)
+{
+    return text && text[0] ? dlb_json_safe_text(text) : json_null();
+}
+
+static json_t *environment_json(void)
+{
+    return json_pack("{so, so}", "CUDA_LAUNCH_BLOCKING", text_json(getenv("CUDA_LAUNCH_BLOCKING")),
+                     "CUDA_DEVICE_MAX_CONNECTIONS",
+                     text_json(getenv("CUDA_DEVICE_MAX_CONNECTIONS")));
+}
+
+static json_t *width_json(uint32_t width)
+{
+    return width > 0 ? json_integer(width) : json_null();
+}
+
+static json_t *pcie_json(const char *bus_id)
+{
+    struct dlb_pci_link link;
+
+    dlb_pci_link(bus_id, &link);
+    return json_pack("{so, so, so, so}", "speed", text_json(link.speed), "width",
+                     width_json(link.width), "speed_max", text_json(link.speed_max), "width_max",
+                     width_json(link.width_max));
+}
+
+static json_t *ecc_json(void)
+{
+    int on = 0;
+    return cudaDeviceGetAttribute(&on, cudaDevAttrEccEnabled, 0) == cudaSuccess ? json_boolean(on)
+                                                                                : json_null();
+}
+
 json_t *dlb_cuda_describe(void *dv)
 {
     const struct dlb_cuda *cu = dv;
@@ -157,13 +203,31 @@ json_t *dlb_cuda_describe(void *dv)
         runtime = 0;
     /* json_pack takes the references, and returns NULL if one of them is NULL. */
     return json_pack(
-        "{ss, ss, so, so, so, so, so, so, so, so, so}", "name", cu->gpu.name, "pci_bus_id",
-        cu->gpu.pci_bus_id, "driver", has_driver ? json_string(driver.version) : json_null(),
-        "driver_cuda", version_json(driver_cuda), "runtime_cuda", version_json(runtime),
-        "compute_capability", has_cc ? json_sprintf("%d.%d", major, minor) : json_null(), "sms",
+        "{ss, ss, so, so, so, so, so, so, so, so, so, so, so, so}", "name", cu->gpu.name,
+        "pci_bus_id", cu->gpu.pci_bus_id, "driver",
+        has_driver ? json_string(driver.version) : json_null(), "driver_cuda",
+        version_json(driver_cuda), "runtime_cuda", version_json(runtime), "compute_capability",
+        has_cc ? json_sprintf("%d.%d", major, minor) : json_null(), "sms",
         attribute_json(cudaDevAttrMultiProcessorCount), "memory_bytes",
         has_memory ? json_integer((json_int_t)total_bytes) : json_null(), "copy_engines",
-        attribute_json(cudaDevAttrAsyncEngineCount), "clock_error_ns",
+        attribute_json(cudaDevAttrAsyncEngineCount), "ecc", ecc_json(), "pcie",
+        pcie_json(cu->gpu.pci_bus_id), "environment", environment_json(), "clock_error_ns",
         json_integer((json_int_t)cu->time.clock.error_ns), "step", step_json(cu));
+}
+
+json_t *dlb_cuda_ran(void *dv)
+{
+    const struct dlb_cuda *cu = dv;
+    const struct dlb_cuda_ran *ran = &cu->ran;
+    const struct dlb_gpu_clock *clock = &cu->time.clock;
+    double n = (double)ran->n_steps;
+    bool known = clock->rate < 1 || clock->rate > 1; /* exactly 1 until it was measured */
+
+    return json_pack("{sI, so, so, sI, so, sI}", "n_steps", (json_int_t)ran->n_steps,
+                     "step_asked_ns", positive_or_null(n > 0 ? ran->asked_ns / n : 0),
+                     "step_took_ns", positive_or_null(n > 0 ? ran->took_ns / n : 0),
+                     "clock_shift_ns", (json_int_t)dlb_gpu_clock_shift_ns(clock),
+                     "clock_drift_frac", known ? json_real(1 / clock->rate - 1) : json_null(),
+                     "n_brackets", (json_int_t)clock->n_brackets);
 }
 #endif

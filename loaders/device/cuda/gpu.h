@@ -57,6 +57,12 @@ struct dlb_cuda_calibration {
     bool reused;         /* measured by an earlier cell of the sweep */
 };
 
+/* The steps that were settled. */
+struct dlb_cuda_ran {
+    uint64_t n_steps;
+    double asked_ns, took_ns; /* sums */
+};
+
 /* What the device was opened for; see dlb_device_open. */
 struct dlb_cuda_setup {
     const struct dlb_device_opts *opts;
@@ -136,6 +142,7 @@ struct dlb_cuda {
     struct dlb_cuda_time time;
     struct dlb_cuda_waiting waiting;
     struct dlb_cuda_calibration calibration;
+    struct dlb_cuda_ran ran;
 };
 
 /* Fills *err from a cudaError_t, with advice if there is any; DLB_E_DEVICE. */
@@ -197,6 +204,9 @@ int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout
 
 /* Facts about GPU, driver and calibration; see dlb_device.describe. */
 json_t *dlb_cuda_describe(void *dv);
+
+/* Steps and clock of the run; see dlb_device.ran. */
+json_t *dlb_cuda_ran(void *dv);
 
 /* Whether a GPU answers; see dlb_device.probe. */
 int dlb_cuda_probe(char name[96], struct dlb_err *err);

@@ -96,9 +96,10 @@ static int settle_copy(struct dlb_cuda_time *time, struct dlb_cuda_waiting *wait
     return DLB_OK;
 }
 
-static int settle_step(struct dlb_cuda_time *time, struct dlb_cuda_buffer *b, float end_ms,
+static int settle_step(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, float end_ms,
                        uint64_t seen_ns, struct dlb_err *err)
 {
+    struct dlb_cuda_time *time = &cu->time;
     float start_ms;
 
     if (since_anchor(time, b->step_start, &start_ms, err) != DLB_OK)
@@ -108,6 +109,9 @@ static int settle_step(struct dlb_cuda_time *time, struct dlb_cuda_buffer *b, fl
     b->times.step_end_ns = stamp(time, end_ms, b->times.step_start_ns, seen_ns);
     time->last_step_end_ns = b->times.step_end_ns;
     b->stepped = true;
+    cu->ran.n_steps++;
+    cu->ran.asked_ns += b->step_ns;
+    cu->ran.took_ns += ((double)end_ms - (double)start_ms) * 1e6;
     dlb_cuda_move_anchor(time);
     return DLB_OK;
 }
@@ -131,7 +135,7 @@ static int settle(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, enum dlb_point
     if (rc == DLB_OK && !b->copied)
         rc = settle_copy(&cu->time, &cu->waiting, b, seen_ns, err);
     if (rc == DLB_OK && ends)
-        rc = settle_step(&cu->time, b, end_ms, seen_ns, err);
+        rc = settle_step(cu, b, end_ms, seen_ns, err);
     return rc;
 }
 

@@ -1,0 +1,92 @@
+#include "scenarios/judge/step_note.h"
+
+#include "core/base/json.h"
+#include "scenarios/judge/note.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STEP_NOTED 0.02 /* what a GPU's calibrated step promises */
+enum { TEXT_BYTES = 600 };
+
+__attribute__((format(printf, 2, 3))) static void add(char text[TEXT_BYTES], const char *fmt, ...)
+{
+    size_t n = strlen(text);
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text + n, TEXT_BYTES - n, fmt, args);
+    va_end(args);
+}
+
+static void add_processes(const json_t *nvml, char text[TEXT_BYTES])
+{
+    const json_t *others = json_object_get(nvml, "other_processes");
+    double n = dlb_json_number(nvml, "n_other_processes");
+    const char *before = "; other programs on the GPU: ";
+
+    if (!json_is_array(others) && n > 0)
+        add(text, "; other programs on the GPU: %.0f", n);
+    for (size_t i = 0; i < json_array_size(others); i++, before = ", ") {
+        const json_t *one = json_array_get(others, i);
+        add(text, "%s%s (%.0f)", before, dlb_json_text(one, "name"), dlb_json_number(one, "pid"));
+    }
+}
+
+/* What the driver saw: "" where nothing was seen. */
+static void causes(const json_t *gpu, char text[TEXT_BYTES])
+{
+    const json_t *nvml = json_object_get(gpu, "nvml");
+    const json_t *throttle = json_object_get(nvml, "throttle");
+    double mean_mhz = dlb_json_number(nvml, "sm_clock_mean_mhz");
+    double max_mhz = dlb_json_number(nvml, "sm_clock_max_mhz");
+    double limit_w = dlb_json_number(nvml, "power_limit_w");
+    double default_w = dlb_json_number(nvml, "power_limit_default_w");
+
+    for (size_t i = 0; i < json_array_size(throttle); i++) {
+        const char *reason = json_string_value(json_array_get(throttle, i));
+        add(text, "%s%s", i == 0 ? "; throttled: " : ", ", reason ? reason : "?");
+    }
+    if (mean_mhz > 0 && max_mhz > 0)
+        add(text, "; clock %.0f of %.0f MHz", mean_mhz, max_mhz);
+    if (limit_w > 0 && limit_w < default_w)
+        add(text, "; power limit %.0f of %.0f W", limit_w, default_w);
+    add_processes(nvml, text);
+    if (!text[0])
+        add(text, "%s", ": other programs on the GPU, or clocks that moved (device.gpu.nvml)");
+}
+
+static void say(json_t *notes, const char *text)
+{
+    if (!dlb_note_is_there(notes, DLB_NOTE_STEP_OFF, text))
+        dlb_note(notes, DLB_NOTE_STEP_OFF, "%s", text);
+}
+
+/* How far off the run's steps were; where they were not measured, those of the calibration. */
+void dlb_note_step(const struct dlb_device_result *device, json_t *notes)
+{
+    const json_t *run = json_object_get(device->gpu, "run");
+    double run_asked_ns = dlb_json_number(run, "step_asked_ns");
+    double run_took_ns = dlb_json_number(run, "step_took_ns");
+    bool ran = isfinite(run_took_ns / run_asked_ns);
+    double asked_ns = ran ? run_asked_ns : device->step_asked_ns;
+    double took_ns = ran ? run_took_ns : device->step_measured_ns;
+    double off = took_ns / asked_ns - 1;
+    char text[TEXT_BYTES] = "", why[TEXT_BYTES] = "";
+
+    if (!isfinite(off) || fabs(off) <= STEP_NOTED)
+        return;
+    if (device->step_read_ns >= device->step_asked_ns) {
+        add(text,
+            "a step of %.3g ms was asked for, but reading the batch alone takes the GPU %.3g ms, "
+            "so steps took %.3g ms: raise device.step_ms, or lower loader.batch_size",
+            asked_ns / 1e6, device->step_read_ns / 1e6, took_ns / 1e6);
+    } else {
+        causes(device->gpu, why);
+        add(text, "a step of %.3g ms was asked for, but %s %.3g ms (%+.1f%%)%s", asked_ns / 1e6,
+            ran ? "steps took" : "calibrated to", took_ns / 1e6, off * 100, why);
+    }
+    say(notes, text);
+}
