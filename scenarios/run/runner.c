@@ -13,6 +13,7 @@
 #include "scenarios/run/known_data.h"
 #include "scenarios/run/stall.h"
 #include "scenarios/run/task.h"
+#include "scenarios/run/times.h"
 #include "scenarios/run/trace_path.h"
 
 #include <inttypes.h>
@@ -28,13 +29,11 @@ struct runner {
     struct dlb_results *results;
     const struct dlb_task *task;
     bool *cell_failed, *ceiling_failed;
-    double *cell_s, *ceiling_s, *warm_s; /* what the last run of each took; NaN: has not run */
-    double baseline_s, in_c_s;
+    struct dlb_run_times times;
     struct dlb_known_data data;
-    uint32_t n_cells, n_ceilings; /* that these arrays have room for */
-    bool ended;                   /* the current task */
-    bool live;                    /* nothing is left to be taken over from the journal */
-    uint32_t n_done, n_left;      /* n_left: after the current task */
+    bool ended;              /* the current task */
+    bool live;               /* nothing is left to be taken over from the journal */
+    uint32_t n_done, n_left; /* n_left: after the current task */
     uint64_t start_ns, task_start_ns;
     struct dlb_os_machine machine_before; /* the first task of this process */
     struct dlb_kept_spent earlier;        /* by earlier processes */
@@ -77,29 +76,6 @@ static bool is_dropped(const struct runner *r, const struct dlb_task *task)
     return task->kind != DLB_TASK_BASELINE && *failed_of(r, task);
 }
 
-static double *took(struct runner *r, const struct dlb_task *task)
-{
-    if (task->kind == DLB_TASK_BASELINE)
-        return &r->baseline_s;
-    if (task->kind == DLB_TASK_IN_C)
-        return &r->in_c_s;
-    if (task->kind == DLB_TASK_WARM)
-        return &r->warm_s[task->index];
-    return dlb_task_is_cell(task) ? &r->cell_s[task->index] : &r->ceiling_s[task->index];
-}
-
-static double mean_known(const double *values, uint32_t n)
-{
-    double sum = 0;
-    uint32_t known = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (isfinite(values[i])) {
-            sum += values[i];
-            known++;
-        }
-    return known ? sum / known : (double)NAN;
-}
-
 double dlb_runner_least_s(const struct dlb_plan *plan, uint64_t n_samples)
 {
     double sum = 0;
@@ -115,42 +91,22 @@ double dlb_runner_least_s(const struct dlb_plan *plan, uint64_t n_samples)
     return sum;
 }
 
-/* How long the current task takes, by its pace so far; NaN without one. */
-static double paced_s(const struct runner *r, double gone_s, uint64_t n_batches)
+static bool runs(void *ctx, const struct dlb_task *task)
 {
-    double planned =
-        n_batches > 0 ? dlb_task_batches(r->plan, r->task, r->how->n_samples) : (double)NAN;
-    return isfinite(planned) ? fmax(gone_s, gone_s * planned / (double)n_batches) : (double)NAN;
+    return !is_dropped(ctx, task);
 }
 
-/* Remaining time: each task takes as long as its last run, or as the mean of its kind. NaN if
- * some task has neither. */
+/* NaN if some task has no time to go by, or if results decide which tasks follow. */
 static double eta_s(struct runner *r, uint64_t n_batches)
 {
-    if (r->plan->grows)
-        return (double)NAN;
-    double cell = mean_known(r->cell_s, r->plan->n_cells);
-    double ceiling = mean_known(r->ceiling_s, r->plan->n_ceilings);
-    double gone = since_s(r->task_start_ns);
-    double current = *took(r, r->task), sum = 0;
-    const struct dlb_task *end = r->plan->tasks + r->plan->n_tasks;
-    if (!isfinite(current))
-        current = paced_s(r, gone, n_batches);
-    if (!isfinite(cell) && dlb_task_is_cell(r->task))
-        cell = current;
-    if (!isfinite(ceiling) && r->task->kind == DLB_TASK_CEILING)
-        ceiling = current;
-    for (const struct dlb_task *task = r->task + r->ended; task < end; task++) {
-        if (is_dropped(r, task))
-            continue;
-        double expect = task == r->task ? current : *took(r, task);
-        if (!isfinite(expect) && task->kind != DLB_TASK_WARM)
-            expect = dlb_task_is_cell(task) ? cell : isfinite(ceiling) ? ceiling : cell;
-        if (task == r->task && isfinite(expect))
-            expect = fmax(expect - gone, 0);
-        sum += expect;
-    }
-    return sum;
+    const struct dlb_run_current now = {.task = r->task,
+                                        .ended = r->ended,
+                                        .gone_s = since_s(r->task_start_ns),
+                                        .n_batches = n_batches,
+                                        .n_samples = r->how->n_samples,
+                                        .runs = runs,
+                                        .ctx = r};
+    return r->plan->grows ? (double)NAN : dlb_run_times_left_s(&r->times, r->plan, &now);
 }
 
 static void tell(struct runner *r, enum dlb_runner_what what, const struct dlb_pulse *pulse,
@@ -274,7 +230,7 @@ static void take_result(struct runner *r, struct dlb_cell_result *result,
 {
     struct dlb_reps *reps = dlb_task_reps(r->results, r->task);
     r->ended = true;
-    *took(r, r->task) = rep->took_s;
+    *dlb_run_time_of(&r->times, r->task) = rep->took_s;
     r->results->run_s[r->task->kind] += r->task->rewarms ? 0 : rep->took_s;
     take_spent(r, &rep->spent);
     learn_failure(r, result);
@@ -329,11 +285,6 @@ static bool is_late(const struct runner *r)
 {
     const struct dlb_plan_race *race = r->plan->race;
     return race && race->cut_s > 0 && r->results->elapsed_s > race->cut_s;
-}
-
-static bool runs(void *ctx, const struct dlb_task *task)
-{
-    return !is_dropped(ctx, task);
 }
 
 /* Whether task `i` is the last of its block, after what is to be measured again was added. */
@@ -434,13 +385,6 @@ static int run_tasks(struct runner *r, uint32_t first, struct dlb_err *err)
     return rc;
 }
 
-static void grow_values(double **values, uint32_t from, uint32_t to)
-{
-    *values = dlb_mem_grow(*values, (size_t)to + 1, sizeof(**values));
-    for (uint32_t i = from; i <= to; i++)
-        (*values)[i] = (double)NAN;
-}
-
 static void grow_flags(bool **flags, uint32_t from, uint32_t to)
 {
     *flags = dlb_mem_grow(*flags, (size_t)to + 1, sizeof(**flags));
@@ -448,16 +392,13 @@ static void grow_flags(bool **flags, uint32_t from, uint32_t to)
         (*flags)[i] = false;
 }
 
-/* Makes room for the times of each cell and ceiling of the plan. */
+/* Makes room for what is known of each cell and ceiling of the plan. */
 static void fit(struct runner *r)
 {
     const struct dlb_plan *plan = r->plan;
-    grow_flags(&r->cell_failed, r->n_cells, plan->n_cells);
-    grow_values(&r->cell_s, r->n_cells, plan->n_cells);
-    grow_flags(&r->ceiling_failed, r->n_ceilings, plan->n_ceilings);
-    grow_values(&r->ceiling_s, r->n_ceilings, plan->n_ceilings);
-    r->n_cells = plan->n_cells;
-    r->n_ceilings = plan->n_ceilings;
+    grow_flags(&r->cell_failed, r->times.n_cells, plan->n_cells);
+    grow_flags(&r->ceiling_failed, r->times.n_ceilings, plan->n_ceilings);
+    dlb_run_times_fit(&r->times, plan);
     dlb_results_grow(r->results, plan);
 }
 
@@ -485,16 +426,11 @@ static int run_plan(struct runner *r, struct dlb_err *err)
 int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
                        struct dlb_results *results, struct dlb_err *err)
 {
-    struct runner r = {.how = runner,
-                       .plan = plan,
-                       .results = results,
-                       .baseline_s = (double)NAN,
-                       .in_c_s = (double)NAN,
-                       .gpu_fd = -1,
-                       .start_ns = dlb_now_ns()};
+    struct runner r = {
+        .how = runner, .plan = plan, .results = results, .gpu_fd = -1, .start_ns = dlb_now_ns()};
     dlb_os_machine(&r.machine_before);
     dlb_known_data_add(&r.data, runner->looked_at, runner->data_id);
-    grow_values(&r.warm_s, 0, plan->n_warms);
+    dlb_run_times_open(&r.times, plan);
     if (runner->kept) {
         results->n_unjudged = runner->kept->n_unjudged;
         results->n_resumed = runner->kept->n_resumed;
@@ -505,9 +441,7 @@ int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
         (void)close(r.gpu_fd);
     free(r.cell_failed);
     free(r.ceiling_failed);
-    free(r.cell_s);
-    free(r.ceiling_s);
-    free(r.warm_s);
+    dlb_run_times_close(&r.times);
     free(r.data.set);
     return rc;
 }
