@@ -43,7 +43,9 @@ bool dlb_screen_possible(void)
     const char *term = getenv("TERM");
     if (s.failed || !isatty(STDERR_FILENO) || !term || strcmp(term, "dumb") == 0)
         return false;
-    return s.screen || (setupterm(NULL, STDERR_FILENO, &why) == OK && capability("cup"));
+    if (!cur_term && setupterm(NULL, STDERR_FILENO, &why) != OK)
+        return false;
+    return s.screen || capability("cup");
 }
 
 bool dlb_screen_size(uint32_t *n_rows, uint32_t *n_columns)
@@ -96,6 +98,7 @@ static bool open_screen(void)
     if (!out || !dlb_restore_arm(STDERR_FILENO, s.leave, s.n_leave))
         return false;
     dlb_restore_wanted(true);
+    (void)del_curterm(cur_term); /* that of setupterm: newterm has one of its own */
     s.screen = newterm(NULL, out, stdin);
     if (!s.screen)
         return false;
