@@ -251,7 +251,6 @@ static void save(void *ctx)
 static int execute(struct experiment *x, struct dlb_err *err)
 {
     x->watch.plan = &x->plan;
-    x->watch.start_ns = dlb_now_ns();
     x->watch.grows = x->plan.grows;
     x->watch.save = save;
     x->watch.ctx = x;

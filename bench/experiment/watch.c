@@ -137,6 +137,12 @@ static double demand_per_s(const struct dlb_watch *watch, const struct dlb_task 
            spec->device.step_ms;
 }
 
+static bool is_elsewhere(const struct dlb_watch *watch, const struct dlb_task *task)
+{
+    const struct dlb_spec *spec = dlb_task_spec(watch->plan, task);
+    return spec && dlb_spec_is_torch(spec);
+}
+
 /* Where the race stood after its last block. */
 static void show_race(const struct dlb_plan *plan, struct dlb_view_race *out)
 {
@@ -167,6 +173,7 @@ static void show(struct dlb_watch *watch, const struct dlb_runner_event *event)
         dlb_rates_restart(&watch->seen);
         view->measures = event->task->kind != DLB_TASK_WARM;
         view->demand_per_s = demand_per_s(watch, event->task);
+        view->elsewhere = is_elsewhere(watch, event->task);
         view->rates = (struct dlb_rates){.samples_per_s = (double)NAN, .idle_frac = (double)NAN};
         show_race(watch->plan, &view->race);
     }
@@ -189,7 +196,7 @@ void dlb_watch_event(void *ctx, const struct dlb_runner_event *event)
         tell_failure(watch, event->task, event->result);
     /* The line takes its ETA from the pace: give it the share of time that leads to the runner's
      * own estimate. */
-    double gone_s = (double)(dlb_now_ns() - watch->start_ns) / 1e9;
+    double gone_s = (double)(dlb_now_ns() - watch->progress.start_ns) / 1e9;
     double frac = isfinite(event->eta_s) ? gone_s / (gone_s + event->eta_s) : (double)NAN;
     describe(watch, event, text, sizeof(text));
     if (watch->progress.live)

@@ -14,8 +14,7 @@ struct dlb_watch {
     struct dlb_progress progress; /* begun */
     struct dlb_rates_seen seen;   /* of the current task's process */
     const struct dlb_plan *plan;
-    bool grows; /* the plan adds tasks while it runs, so their number is not known */
-    uint64_t start_ns;
+    bool grows;              /* the plan adds tasks while it runs, so their number is not known */
     void (*save)(void *ctx); /* after each block; may be NULL */
     void *ctx;
 };

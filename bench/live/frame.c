@@ -40,15 +40,20 @@ static void append(const struct dlb_frame *frame, struct dlb_frame_row *row, enu
 void dlb_frame_put(struct dlb_frame *frame, enum dlb_style style, const char *fmt, ...)
 {
     char text[4 * DLB_FRAME_BYTES], shown[4 * DLB_FRAME_BYTES];
-    struct dlb_frame_row *row = current(frame);
     va_list args;
 
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     (void)dlb_escape(text, sizeof text, DLB_ESCAPE_NAME, shown, sizeof shown);
+    dlb_frame_put_escaped(frame, style, shown);
+}
+
+void dlb_frame_put_escaped(struct dlb_frame *frame, enum dlb_style style, const char *text)
+{
+    struct dlb_frame_row *row = current(frame);
     if (row)
-        append(frame, row, style, shown);
+        append(frame, row, style, text);
 }
 
 void dlb_frame_pad(struct dlb_frame *frame, uint32_t column)

@@ -38,6 +38,9 @@ void dlb_frame_begin(struct dlb_frame *frame, uint32_t n_rows, uint32_t n_column
 void dlb_frame_put(struct dlb_frame *frame, enum dlb_style style, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same of a text that is escaped already, such as a line of dlb_say. */
+void dlb_frame_put_escaped(struct dlb_frame *frame, enum dlb_style style, const char *text);
+
 /* Spaces up to this column. */
 void dlb_frame_pad(struct dlb_frame *frame, uint32_t column);
 

@@ -1,7 +1,7 @@
 /* Rates of a running process, from what it shows (core/base/live.h).
  *
  * Floor 5. Control thread; pure: the clock is an argument. A rate is that of the last seconds, so
- * that a change is seen. */
+ * that a change is seen; where steps are rarer, of the last two of them. */
 #ifndef DLB_BENCH_LIVE_RATES_H
 #define DLB_BENCH_LIVE_RATES_H
 
@@ -19,24 +19,33 @@ struct dlb_rates_worker {
 
 /* NaN: not known. */
 struct dlb_rates {
-    double samples_per_s;
-    double idle_frac;   /* of the device: between steps, until the last one that ended */
-    uint32_t n_workers; /* of the process */
-    uint32_t n_shown;   /* of these, the first: worker[n_shown] */
+    double samples_per_s; /* of steps that began, between the first and the last of them */
+    double idle_frac;     /* of the devices' time since their first steps */
+    uint32_t n_workers;   /* of the process */
+    uint32_t n_shown;     /* of these, the first: worker[n_shown] */
     struct dlb_rates_worker worker[DLB_LIVE_WORKERS];
 };
 
 struct dlb_rates_look {
-    uint64_t now_ns, n_samples, stepped_ns, busy_ns;
+    uint64_t now_ns;
+    uint64_t busy_ns[DLB_LIVE_DEVICES];
     struct {
         uint64_t blocked_ns, waiting_ns;
     } worker[DLB_LIVE_WORKERS];
+};
+
+/* A step that began, and the samples up to it. */
+struct dlb_rates_step {
+    uint64_t began_ns, n_samples;
 };
 
 /* Zeroed: nothing was seen. */
 struct dlb_rates_seen {
     struct dlb_rates_look look[DLB_RATES_KEPT]; /* a ring */
     uint64_t n_looks;
+    struct dlb_rates_step
+        step[DLB_RATES_KEPT]; /* a ring: the last step of each look that saw new ones */
+    uint64_t n_steps;
 };
 
 /* Another process begins. */

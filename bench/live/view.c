@@ -10,6 +10,7 @@
 #define WORKER_COLUMNS 34
 #define WORKER_BAR 26
 #define BAR_MAX 60
+#define BAR_TEXT 26 /* columns behind a bar: "1,234 of 1,786 asked for" */
 
 void dlb_view_note(struct dlb_view *view, const char *text)
 {
@@ -40,15 +41,34 @@ static void bar(struct dlb_frame *frame, enum dlb_style style, double frac, uint
     dlb_frame_put(frame, DLB_STYLE_FAINT, "] ");
 }
 
+/* "5 s", "3 min 20 s" */
+static const char *whole_seconds(double seconds, char *text, size_t n_text)
+{
+    if (seconds >= 60)
+        return dlb_duration_text(floor(seconds), text, n_text);
+    (void)snprintf(text, n_text, "%.0f s", floor(seconds));
+    return text;
+}
+
+/* Three digits where a whole number has fewer. */
+static const char *rate_text(double rate, char *text, size_t n_text)
+{
+    return dlb_count_text(rate < 100 ? rate : round(rate), text, n_text);
+}
+
 static void draw_title(const struct dlb_view *view, struct dlb_frame *frame)
 {
+    static const struct dlb_view_end usual = {"end with what was measured",
+                                              "what was measured is kept"};
+    const struct dlb_view_end *end = view->end.offer ? &view->end : &usual;
     char gone[40];
     dlb_frame_put(frame, DLB_STYLE_STRONG, "dlbench %s", view->title);
     dlb_frame_put(frame, DLB_STYLE_FAINT, "  for %s",
-                  dlb_duration_text(floor(view->gone_s), gone, sizeof gone));
-    dlb_frame_put(frame, view->ending ? DLB_STYLE_WARN : DLB_STYLE_FAINT, "%s",
-                  view->ending ? "  ending: what was measured is kept"
-                               : "  q: end with what was measured");
+                  whole_seconds(view->gone_s, gone, sizeof gone));
+    if (view->ending)
+        dlb_frame_put(frame, DLB_STYLE_WARN, "  ending: %s", end->ending);
+    else
+        dlb_frame_put(frame, DLB_STYLE_FAINT, "  q: %s", end->offer);
     dlb_frame_next(frame);
 }
 
@@ -60,7 +80,7 @@ static void draw_progress(const struct dlb_view *view, struct dlb_frame *frame)
         dlb_frame_put(frame, DLB_STYLE_PLAIN, "%3.0f%%", floor(fmin(view->frac, 1) * 100));
         if (isfinite(view->eta_s))
             dlb_frame_put(frame, DLB_STYLE_PLAIN, "  ETA %s",
-                          dlb_duration_text(round(view->eta_s), eta, sizeof eta));
+                          whole_seconds(view->eta_s + 0.5, eta, sizeof eta));
         dlb_frame_next(frame);
     }
     dlb_frame_put(frame, DLB_STYLE_PLAIN, "%s", view->text);
@@ -86,38 +106,41 @@ static void draw_race(const struct dlb_view_race *race, struct dlb_frame *frame)
 static void draw_rate(const struct dlb_view *view, struct dlb_frame *frame)
 {
     double rate = view->rates.samples_per_s, demand = view->demand_per_s;
-    char number[40], asked[40];
+    char number[40], asked[40], text[100];
     dlb_frame_put(frame, DLB_STYLE_STRONG, "samples/s");
     dlb_frame_pad(frame, LABEL_COLUMNS);
     if (!isfinite(rate)) {
         dlb_frame_put(frame, DLB_STYLE_FAINT, "not measured yet");
     } else if (!(demand > 0)) {
-        dlb_frame_put(frame, DLB_STYLE_PLAIN, "%s",
-                      dlb_count_text(round(rate), number, sizeof number));
+        dlb_frame_put(frame, DLB_STYLE_PLAIN, "%s", rate_text(rate, number, sizeof number));
     } else {
+        int n = snprintf(text, sizeof text, "%s of %s asked for",
+                         rate_text(rate, number, sizeof number),
+                         rate_text(demand, asked, sizeof asked));
         bar(frame, rate < demand * 0.98 ? DLB_STYLE_WARN : DLB_STYLE_GOOD, rate / demand,
-            bar_cells(frame, LABEL_COLUMNS, 40));
-        dlb_frame_put(frame, DLB_STYLE_PLAIN, "%s of %s asked for",
-                      dlb_count_text(round(rate), number, sizeof number),
-                      dlb_count_text(round(demand), asked, sizeof asked));
+            bar_cells(frame, LABEL_COLUMNS, (uint32_t)n > BAR_TEXT ? (uint32_t)n : BAR_TEXT));
+        dlb_frame_put(frame, DLB_STYLE_PLAIN, "%s", text);
     }
     dlb_frame_next(frame);
 }
 
+/* The row is there before anything is known, so that those below it do not jump. */
 static void draw_idle(const struct dlb_view *view, struct dlb_frame *frame)
 {
-    if (!isfinite(view->rates.idle_frac))
-        return;
     dlb_frame_put(frame, DLB_STYLE_STRONG, "idle");
     dlb_frame_pad(frame, LABEL_COLUMNS);
-    bar(frame, DLB_STYLE_BAD, view->rates.idle_frac, bar_cells(frame, LABEL_COLUMNS, 40));
-    dlb_frame_put(frame, DLB_STYLE_PLAIN, "%.0f%% of the device's time",
-                  view->rates.idle_frac * 100);
+    if (isfinite(view->rates.idle_frac)) {
+        bar(frame, DLB_STYLE_BAD, view->rates.idle_frac, bar_cells(frame, LABEL_COLUMNS, BAR_TEXT));
+        dlb_frame_put(frame, DLB_STYLE_PLAIN, "%.0f%% of the device's time",
+                      view->rates.idle_frac * 100);
+    } else {
+        dlb_frame_put(frame, DLB_STYLE_FAINT, "no step has begun");
+    }
     dlb_frame_next(frame);
 }
 
-/* " 3 [####===....]": busy, blocked, waiting. Largest remainders are not worth it here: waiting is
- * what is left. */
+/* " 3 [####===....]": busy, blocked, waiting. Each is rounded by itself; waiting has the cells that
+ * are left. */
 static void draw_worker(const struct dlb_rates_worker *w, uint32_t number, struct dlb_frame *frame)
 {
     uint32_t busy = cells_of(1 - w->blocked_frac - w->waiting_frac, WORKER_BAR);
@@ -168,6 +191,17 @@ static void draw_workers(const struct dlb_rates *rates, uint32_t spare, struct d
     }
 }
 
+static void draw_elsewhere(const struct dlb_rates *rates, struct dlb_frame *frame)
+{
+    if (rates->n_workers == 0)
+        return;
+    dlb_frame_put(frame, DLB_STYLE_STRONG, "workers");
+    dlb_frame_pad(frame, LABEL_COLUMNS);
+    dlb_frame_put(frame, DLB_STYLE_FAINT, "%u of PyTorch's DataLoader, which are not watched",
+                  rates->n_workers);
+    dlb_frame_next(frame);
+}
+
 /* The last ones that fit, the newest at the bottom. */
 static void draw_notes(const struct dlb_view *view, struct dlb_frame *frame)
 {
@@ -175,7 +209,7 @@ static void draw_notes(const struct dlb_view *view, struct dlb_frame *frame)
     uint32_t n_fit = frame->n_rows - frame->at;
     n = n < n_fit ? n : n_fit;
     for (uint32_t i = view->n_notes - n; i < view->n_notes; i++) {
-        dlb_frame_put(frame, DLB_STYLE_FAINT, "%s", view->note[i % DLB_VIEW_NOTES]);
+        dlb_frame_put_escaped(frame, DLB_STYLE_FAINT, view->note[i % DLB_VIEW_NOTES]);
         dlb_frame_next(frame);
     }
 }
@@ -189,8 +223,12 @@ void dlb_view_draw(const struct dlb_view *view, uint32_t n_rows, uint32_t n_colu
     draw_race(&view->race, frame);
     if (view->measures) {
         draw_rate(view, frame);
-        draw_idle(view, frame);
-        draw_workers(&view->rates, view->n_notes > 0 ? 2 : 0, frame);
+        if (view->demand_per_s > 0)
+            draw_idle(view, frame);
+        if (view->elsewhere)
+            draw_elsewhere(&view->rates, frame);
+        else
+            draw_workers(&view->rates, view->n_notes > 0 ? 2 : 0, frame);
     }
     draw_notes(view, frame);
 }

@@ -23,14 +23,21 @@ struct dlb_view_race {
     double decides;             /* the probability that ends the race */
 };
 
+/* What the user is told of `q`: what it does, and that it was done. */
+struct dlb_view_end {
+    const char *offer, *ending;
+};
+
 struct dlb_view {
-    char title[64]; /* "sweep" */
+    char title[64];          /* "sweep" */
+    struct dlb_view_end end; /* offer NULL: what was measured is kept */
     char text[DLB_VIEW_TEXT];
     double frac, eta_s; /* NaN: not known */
     double gone_s;
     bool measures;       /* a process runs, whose rates are shown */
     double demand_per_s; /* samples that the device asks for; NaN: not known */
     struct dlb_rates rates;
+    bool elsewhere; /* another program has the workers: nothing is known of them */
     struct dlb_view_race race;
     bool ending;                              /* the user asked for the end */
     char note[DLB_VIEW_NOTES][DLB_VIEW_TEXT]; /* a ring */

@@ -265,6 +265,8 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
                               .watch = &watch};
     dlb_catch_interrupts();
     dlb_progress_begin(&c->watched.progress, "convert", args->quiet);
+    c->watched.progress.view.end =
+        (struct dlb_view_end){"stop, and remove what was written", "what was written is removed"};
     note_what_is_not_read(c);
     rc = dlb_convert(&how, &c->done, err);
     dlb_progress_end(&c->watched.progress);

@@ -156,6 +156,8 @@ static int generate(const struct dlb_gen *gen, bool quiet, uint64_t *n_written, 
 
     dlb_catch_interrupts();
     dlb_progress_begin(&watched.progress, "gen", quiet);
+    watched.progress.view.end =
+        (struct dlb_view_end){"stop; the same call goes on later", "what was written is kept"};
     if (was_interrupted(gen->path))
         watched.resumed = gen->path;
     status = dlb_generate(gen, 0, &progress, n_written, err);

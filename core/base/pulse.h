@@ -20,6 +20,11 @@ struct dlb_pulse {
     struct dlb_live live; /* what a view of the running process shows */
 };
 
+/* scenarios/run/dlbench_child.py writes these of a cell that Python measures. */
+_Static_assert(offsetof(struct dlb_pulse, n_batches) == 0, "dlbench_child.py: BATCHES");
+_Static_assert(offsetof(struct dlb_pulse, live.n_samples) == 64, "dlbench_child.py: SAMPLES");
+_Static_assert(offsetof(struct dlb_pulse, live.began_ns) == 72, "dlbench_child.py: SAMPLES");
+
 /* The pulse that the byte source signals on each call while a data set is opened, because
  * opening may rightly take long; NULL: none. Set by the control thread while no other thread
  * runs. It is not set while samples load, so that threads do not share a counter. */

@@ -176,8 +176,14 @@ static struct dlb_live_worker *shown_at(const struct dlb_job *job, uint32_t id)
 {
     struct dlb_live_worker *live =
         job->pulse ? dlb_live_worker(&job->pulse->live, job->first_worker + id) : NULL;
-    if (live && atomic_load_explicit(&live->began_ns, memory_order_relaxed) == 0)
-        atomic_store_explicit(&live->began_ns, dlb_now_ns(), memory_order_release);
+    if (!live)
+        return NULL;
+    uint64_t now_ns = dlb_now_ns();
+    uint64_t left_ns = atomic_load_explicit(&live->waiting.since_ns, memory_order_relaxed);
+    if (atomic_load_explicit(&live->began_ns, memory_order_relaxed) == 0)
+        atomic_store_explicit(&live->began_ns, now_ns, memory_order_release);
+    if (left_ns > 0) /* one of an earlier epoch has ended since then */
+        dlb_live_end(&live->waiting, now_ns - left_ns);
     return live;
 }
 
@@ -216,4 +222,5 @@ void dlb_pool_work(struct dlb_pool_common *common, uint32_t id, uint64_t epoch, 
         account_process(&lane->report, anon_bytes);
     dlb_worker_close(&worker);
     dlb_worker_report_end(&lane->report);
+    show_waiting(&setup, dlb_now_ns()); /* for the epoch in which one follows it, if one does */
 }

@@ -2,6 +2,7 @@
 
 #include "core/base/clock.h"
 #include "loaders/train/host_part.h"
+#include "loaders/train/show.h"
 #include "loaders/train/verify.h"
 
 #define POLL_NS                                                                                    \
@@ -339,6 +340,7 @@ static int step(struct dlb_accelerator *a, bool *moved, struct dlb_err *err)
         return rc;
     a->step.n_samples = a->batch.n_samples;
     a->step.n_bytes = a->batch.n_bytes;
+    dlb_train_show(how, a->feed, f->buf, &a->step, a->since_ns);
     f->step = a->step;
     a->step = (struct dlb_step){.epoch = f->step.epoch};
     a->at = DLB_AT_SETTLE;
@@ -376,7 +378,6 @@ static int finish_oldest(struct dlb_accelerator *a, struct dlb_flight *f, uint64
                               &a->common->out->n_checksum_mismatches, err);
     dlb_recorder_stepped(&a->recorder, &f->step, &f->batch);
     dlb_window_add(&a->window, &f->step, a->common->out);
-    dlb_accelerator_show(a, &f->step);
     a->first = (a->first + 1) % (DLB_MAX_DEPTH + 1);
     a->n_flight--;
     a->since_ns = dlb_now_ns();

@@ -69,7 +69,6 @@ struct dlb_accelerator {
     bool draining;
     double host_ns; /* CPU time for the steps so far that is still to be spent; negative: too much
                        was */
-    uint64_t stepped_ns; /* the last step's end; 0: none has ended */
     struct dlb_account account;
     struct dlb_recorder recorder;
 };
@@ -77,23 +76,6 @@ struct dlb_accelerator {
 static inline bool dlb_consume_cancelled(const struct dlb_consume *how)
 {
     return how->cancel && atomic_load_explicit(how->cancel, memory_order_relaxed);
-}
-
-/* Adds a step that has ended to what a view of the running process shows. */
-static inline void dlb_accelerator_show(struct dlb_accelerator *a, const struct dlb_step *step)
-{
-    struct dlb_live *live = a->common->how->live;
-    const struct dlb_dev_times *times = &step->times;
-    uint64_t from_ns = a->stepped_ns ? a->stepped_ns : times->step_start_ns;
-
-    if (!live)
-        return;
-    dlb_live_add(&live->n_samples, step->n_samples);
-    if (times->step_end_ns < times->step_start_ns || times->step_end_ns < from_ns)
-        return;
-    dlb_live_add(&live->busy_ns, times->step_end_ns - times->step_start_ns);
-    dlb_live_add(&live->stepped_ns, times->step_end_ns - from_ns);
-    a->stepped_ns = times->step_end_ns;
 }
 
 void dlb_accelerator_open(struct dlb_accelerator *a, struct dlb_common *common,

@@ -175,9 +175,11 @@ static int open_fleet(struct cell *c, struct dlb_err *err)
         rc = dlb_cell_trace_open(c->watch->trace, &c->spec, c->n_loaders, err);
     for (uint32_t i = 0; i < c->n_loaders && !rc; i++)
         fill_job(c, i);
-    if (c->watch->pulse)
-        atomic_store(&c->watch->pulse->live.n_workers,
-                     (uint32_t)c->spec.loader.num_workers * c->n_loaders);
+    if (c->watch->pulse) {
+        struct dlb_live *live = &c->watch->pulse->live;
+        atomic_store(&live->n_devices, n);
+        atomic_store(&live->n_workers, (uint32_t)c->spec.loader.num_workers * c->n_loaders);
+    }
     return rc ? rc : check_shares(c, err);
 }
 

@@ -11,8 +11,10 @@ import mmap
 import os
 import struct
 import sys
+import time
 
 
+BATCHES, SAMPLES = 0, 64  # struct dlb_pulse of core/base/pulse.h: batches; samples, and when the last of them came
 NO_SPACE = 28  # DLB_CHILD_EXIT_NO_SPACE of child.h
 
 
@@ -33,12 +35,15 @@ def escaped(value):
 
 def heartbeat(fd):
     if fd is None:
-        return lambda: None
-    memory, count = mmap.mmap(fd, 8), [0]
+        return lambda more=0: None
+    memory, batches, samples = mmap.mmap(fd, SAMPLES + 16), 0, 0
 
-    def beat():
-        count[0] += 1
-        memory[:8] = struct.pack("Q", count[0])
+    def beat(more=0):
+        nonlocal batches, samples
+        batches, samples = batches + 1, samples + more
+        memory[BATCHES : BATCHES + 8] = struct.pack("=Q", batches)
+        if more:
+            memory[SAMPLES : SAMPLES + 16] = struct.pack("=2Q", samples, time.monotonic_ns())
 
     return beat
 

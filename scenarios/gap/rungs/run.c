@@ -1,5 +1,6 @@
 #include "scenarios/gap/rungs/run.h"
 
+#include "core/base/clock.h"
 #include "scenarios/gap/rungs/array.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ int dlb_gap_deliver(struct dlb_gap_run *run, const void *batch, uint64_t n_rows,
         return rc;
     if (run->pulse) {
         atomic_fetch_add_explicit(&run->pulse->n_batches, 1, memory_order_relaxed);
-        dlb_live_add(&run->pulse->live.n_samples, n_rows);
+        dlb_live_step(&run->pulse->live, n_rows, dlb_now_ns());
     }
     if (run->checksumming)
         run->checksum += dlb_gap_checksum(batch, n_rows, (uint64_t)run->params->features);

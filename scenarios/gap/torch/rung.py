@@ -179,7 +179,7 @@ class Session:
             if see:
                 see(batch)
             at = parts.add("step", at)
-            self.beat()
+            self.beat(len(batch))
         self.target.wait()
         since, at = at, parts.add("sync", at)
         syncs.append(at[0] - since[0])
