@@ -26,6 +26,7 @@ static const struct look {
     {"copy_call", "copy", NULL},
     {"copy", "copy", "copy"},
     {"step", "step", "step"},
+    {"host", "host", "computes itself"},
     {"exposed_copy", "copy", NULL},
     {"idle_input", "stall", "waits for a batch"},
     {"wait", "stall", NULL},

@@ -35,6 +35,11 @@ const struct dlb_figure dlb_figures[] = {
      .title = "Where the accelerator's time goes",
      .text = "Shares of the measured window. Work that hides behind compute is not in it.",
      .fill = dlb_sheet_window},
+    {.id = "loop",
+     .title = "Where the training loop's time goes",
+     .text = "Its own thread, over the measured part. While it waits for steps the accelerator "
+             "computes.",
+     .fill = dlb_sheet_loop},
     {.id = "work",
      .title = "What a sample costs a worker",
      .text = "Time of one worker, over the whole run. Workers run beside each other: this is not "

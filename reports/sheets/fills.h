@@ -12,6 +12,7 @@
 void dlb_sheet_rates(const json_t *doc, struct dlb_sheet *out);
 void dlb_sheet_idle(const json_t *doc, struct dlb_sheet *out);
 void dlb_sheet_window(const json_t *doc, struct dlb_sheet *out);
+void dlb_sheet_loop(const json_t *doc, struct dlb_sheet *out);
 void dlb_sheet_work(const json_t *doc, struct dlb_sheet *out);
 void dlb_sheet_spread(const json_t *doc, struct dlb_sheet *out);
 void dlb_sheet_race(const json_t *doc, struct dlb_sheet *out);

@@ -1,5 +1,5 @@
-/* Where the time goes: of the device's window, of the workers, and how much single steps and waits
- * differ. */
+/* Where the time goes: of the device's window, of the training loop, of the workers, and how much
+ * single steps and waits differ. */
 #include "core/base/json.h"
 #include "reports/ranked.h"
 #include "reports/sheets/fills.h"
@@ -13,18 +13,26 @@
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
 struct part {
-    const char *key, *title;
+    const char *key, *title, *also; /* also: a stage that counts with it, or NULL */
 };
 /* They add up to the device's window. */
-static const struct part window[] = {{"compute", "compute"},
-                                     {"exposed_copy", "copy, exposed"},
-                                     {"idle_input", "idle: input"},
-                                     {"idle_other", "idle: other"}};
-static const struct part work[] = {{"read", "read"},
-                                   {"decode", "decode"},
-                                   {"transform", "transform"},
-                                   {"collate", "collate"},
-                                   {"pin", "pin"}};
+static const struct part window[] = {{"compute", "compute", NULL},
+                                     {"exposed_copy", "copy, exposed", NULL},
+                                     {"idle_input", "idle: input", NULL},
+                                     {"idle_other", "idle: other", NULL}};
+/* Likewise, to all that the loop accounts for. */
+static const struct part loop[] = {{"input_wait", "waits for a batch", NULL},
+                                   {"copy_call", "hands copies over", NULL},
+                                   {"step_call", "hands steps over", NULL},
+                                   {"host", "computes itself", NULL},
+                                   {"device_wait", "waits for steps", "oversleep"},
+                                   {"epoch_start", "waits for epochs, others", "barrier"},
+                                   {"account", "keeps account", "release"}};
+static const struct part work[] = {{"read", "read", NULL},
+                                   {"decode", "decode", NULL},
+                                   {"transform", "transform", NULL},
+                                   {"collate", "collate", NULL},
+                                   {"pin", "pin", NULL}};
 
 /* NaN: the stage was not measured. */
 static double sum_of(const json_t *stages, const char *key)
@@ -35,12 +43,19 @@ static double sum_of(const json_t *stages, const char *key)
     return dlb_json_number(stage, "count") > 0 ? dlb_json_number(stage, "sum_ns") : 0;
 }
 
+static double sum_of_part(const json_t *stages, const struct part *part)
+{
+    double own = sum_of(stages, part->key);
+    double also = part->also ? sum_of(stages, part->also) : (double)NAN;
+    return isnan(also) ? own : isnan(own) ? also : own + also;
+}
+
 /* Of the stages that were measured. */
 static double sum_of_parts(const json_t *stages, const struct part *parts, size_t n_parts)
 {
     double sum = 0;
     for (size_t i = 0; i < n_parts; i++) {
-        double own = sum_of(stages, parts[i].key);
+        double own = sum_of_part(stages, &parts[i]);
         sum += isnan(own) ? 0 : own;
     }
     return sum;
@@ -61,7 +76,7 @@ static void rows(const json_t *doc, const char *stages, const struct part *parts
         dlb_sheet_row(out, shown[i]);
         dlb_sheet_text(out, names[shown[i]]);
         for (size_t k = 0; k < n_parts; k++)
-            dlb_sheet_number(out, sum_of(json_object_get(cell, stages), parts[k].key) / all);
+            dlb_sheet_number(out, sum_of_part(json_object_get(cell, stages), &parts[k]) / all);
     }
     if (n < n_all)
         dlb_text_printf(&out->note, "The fastest %u of %u cells. ", n, n_all);
@@ -85,6 +100,21 @@ void dlb_sheet_window(const json_t *doc, struct dlb_sheet *out)
     for (size_t i = 0; i < N(window); i++)
         dlb_sheet_column(out, window[i].title, DLB_ROLE_PART, DLB_UNIT_FRAC);
     rows(doc, "device_stages", window, N(window), window_ns, out);
+}
+
+static double loop_ns(const json_t *cell)
+{
+    return sum_of_parts(json_object_get(cell, "consumer_stages"), loop, N(loop));
+}
+
+void dlb_sheet_loop(const json_t *doc, struct dlb_sheet *out)
+{
+    out->chart = DLB_CHART_STACK;
+    out->axis = "share of the training loop's time";
+    dlb_sheet_column(out, "cell", DLB_ROLE_LABEL, DLB_UNIT_TEXT);
+    for (size_t i = 0; i < N(loop); i++)
+        dlb_sheet_column(out, loop[i].title, DLB_ROLE_PART, DLB_UNIT_FRAC);
+    rows(doc, "consumer_stages", loop, N(loop), loop_ns, out);
 }
 
 static double worker_samples(const json_t *cell)

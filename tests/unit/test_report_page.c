@@ -173,6 +173,31 @@ static void test_stages_that_are_missing(void **state)
     json_decref(doc);
 }
 
+/* What the loop computes itself is a part of its time; stages that are shown as one are added. */
+static void test_loop_of_a_cell(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("run"), *cell = json_array_get(json_object_get(doc, "cells"), 0);
+    json_t *stages = json_object();
+    static const char *const keys[] = {"input_wait", "host", "device_wait", "oversleep"};
+    for (int i = 0; i < 4; i++)
+        json_object_set_new(stages, keys[i],
+                            json_pack("{si, si}", "count", 1, "sum_ns", 1000 << i));
+    json_object_set_new(cell, "consumer_stages", stages);
+    char *page = rendered(doc, "html", 0);
+    const char *row = strstr(strstr(page, "id=\"r0-loop\""), "<tbody>"),
+               *end = strstr(row, "</tr>");
+    static const double shares[] = {1 / 15.0, 2 / 15.0, 12 / 15.0};
+    for (int i = 0; i < 3; i++) {
+        char value[40];
+        (void)snprintf(value, sizeof(value), "data-v=\"%.10g\"", shares[i]);
+        row = strstr(row, value);
+        assert_true(row && row < end);
+    }
+    free(page);
+    json_decref(doc);
+}
+
 /* Nothing was measured: a table, and no axes around nothing. More workers than a screen is wide: no
  * column is missing. */
 static void test_none_and_many(void **state)
@@ -284,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_values_that_are_cut_keep_apart),
         cmocka_unit_test(test_demand_of_cells_that_differ),
         cmocka_unit_test(test_stages_that_are_missing),
+        cmocka_unit_test(test_loop_of_a_cell),
         cmocka_unit_test(test_none_and_many),
         cmocka_unit_test(test_hostile_names_are_inert),
         cmocka_unit_test(test_several_beside_each_other),
