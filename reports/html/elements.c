@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONG_BYTES 40 /* a text that is folded in its column */
+#define LONG_BYTES 40   /* a text that is folded in its column */
+#define HEAT_CLASSES 20 /* of page.css, from 0 on: the page's policy forbids style attributes */
 
 static const char *const chart_names[] = {
     [DLB_CHART_LINES] = "lines",   [DLB_CHART_BARS] = "bars",
@@ -102,7 +103,7 @@ static void value(struct dlb_text *out, const struct dlb_sheet *sheet, uint32_t 
     if (isfinite(v->number))
         dlb_text_printf(out, " data-v=\"%.10g\"", v->number);
     if (heat && isfinite(v->number))
-        dlb_text_printf(out, " class=\"heat\" style=\"--h:%.3f\"", fmin(fmax(v->number, 0), 1));
+        dlb_text_printf(out, " class=\"heat h%.0f\"", fmin(fmax(v->number, 0), 1) * HEAT_CLASSES);
     dlb_text_printf(out, ">%s", link);
     words_of(out, v->text);
     dlb_text_printf(out, "%s</td>", link[0] ? "</a>" : "");

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define WIDE 10000 /* of a lane, in the units of its drawing */
-#define TICKS 4
+#define TICKS 4    /* page.css places them */
 
 /* How spans of a name look, in the order of the legend. Names of other programs' stages are none of
  * these. */
@@ -140,7 +140,7 @@ static void put_axis(struct dlb_text *out, const struct lanes *lanes)
     char text[64];
     dlb_text_printf(out, "<div class=\"lane axis\"><span></span><div>");
     for (int i = 0; i <= TICKS; i++)
-        dlb_text_printf(out, "<i style=\"--at:%g\">%s</i>", (double)i / TICKS,
+        dlb_text_printf(out, "<i>%s</i>",
                         dlb_unit_text(DLB_UNIT_NS, lanes->span_ns * i / TICKS, text, sizeof(text)));
     dlb_text_printf(out, "</div></div>\n");
 }

@@ -141,6 +141,15 @@ def save(page, documents):
     check(json.loads(text) == documents[0], "the button saves another document")
 
 
+def policy(page):
+    """Scripts and styles that the build did not put there do nothing. Called last: the console says what was refused."""
+    done = page.evaluate("""(() => { const script = document.createElement("script"); script.textContent = "window.ran = 1"; document.body.append(script);
+      const style = document.createElement("style"); style.textContent = "body { margin-left: 77px }"; document.head.append(style);
+      document.body.setAttribute("style", "padding-left: 77px"); document.body.setAttribute("onclick", "window.ran = 2"); document.body.click();
+      const seen = getComputedStyle(document.body); return [window.ran || 0, seen.marginLeft, seen.paddingLeft]; })()""")
+    check(done == [0, "0px", "0px"], "the policy lets others in: %s" % done)
+
+
 def main(arguments):
     quick = arguments[:1] == ["--quick"]
     path, documents = arguments[quick], []
@@ -162,6 +171,7 @@ def main(arguments):
                 save(page, documents)
                 if not quick:
                     paper(page, path)
+                policy(page)
             page.close()
     for words in wrong:
         print(words)

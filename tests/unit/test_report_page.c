@@ -44,13 +44,18 @@ static void test_holds_the_document(void **state)
     }
 }
 
-/* Nothing is fetched: no address in an attribute, and a policy that would forbid it. */
+/* Nothing is fetched: no address in an attribute, and a policy that would forbid it. Style and
+ * scripts are those of the build, by their hashes: no attribute could hold either. */
 static void test_loads_nothing(void **state)
 {
     (void)state;
     json_t *doc = summary_of("sweep");
     char *page = rendered(doc, "html", 0);
     assert_has(page, "default-src 'none'");
+    assert_null(strstr(page, "unsafe"));
+    assert_in_range(n_of(page, "'sha256-"), 2, 3); /* without Chart.js: two */
+    assert_int_equal(n_of(page, "<style"), 1);
+    assert_int_equal(n_of(page, " style="), 0);
     assert_int_equal(n_of(page, " src="), 0);
     assert_int_equal(n_of(page, "@import"), 0);
     for (const char *at = page; (at = strstr(at, " href=\"")); at++)
