@@ -324,7 +324,7 @@ void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc)
 {
     struct dlb_err ignored; /* dlb_result_finish meets the same error, and reports it */
     if (!folder->replaces)
-        (void)dlb_result_write(folder->path, NULL, NULL, doc, NULL, &ignored);
+        (void)dlb_result_write_part(folder->path, doc, &ignored);
 }
 
 /* Opens and locks the folder, and marks it as being written to; -1: it holds what is not ours, or

@@ -66,7 +66,7 @@ void dlb_result_close(const struct dlb_result_folder *folder);
 int dlb_result_begin(const struct dlb_result_folder *folder, const json_t *environment,
                      struct dlb_err *err);
 
-/* Writes what was measured so far, unless the folder holds an earlier result. */
+/* Writes what was measured so far, but no page, unless the folder holds an earlier result. */
 void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc);
 
 enum dlb_result_part { DLB_RESULT_NOTHING, DLB_RESULT_PART, DLB_RESULT_WHOLE };

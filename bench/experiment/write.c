@@ -37,11 +37,12 @@ static void add_json(struct rendered *files, const char *name, const json_t *doc
     files->n_needed = files->n;
 }
 
-static void add_reports(struct rendered *files, const char *folder, const json_t *doc)
+/* `spares`: those that the result does not need, too. */
+static void add_reports(struct rendered *files, const char *folder, const json_t *doc, bool spares)
 {
     struct dlb_report_opts opts = {.folder = folder};
     for (size_t i = 0; dlb_reports[i]; i++) {
-        if (!dlb_reports[i]->file)
+        if (!dlb_reports[i]->file || (dlb_reports[i]->spare && !spares))
             continue;
         if (files->n == MAX_FILES)
             DLB_BUG("a result has more files than MAX_FILES");
@@ -74,18 +75,42 @@ static int replace_or_write(const char *folder, const struct dlb_replaced *old,
     return write_files(files, folder, err);
 }
 
+/* No page of an earlier document stays beside a new one. */
+static void remove_spares(const char *folder)
+{
+    char path[PATH_MAX];
+    struct dlb_err ignored;
+    for (size_t i = 0; dlb_reports[i]; i++)
+        if (dlb_reports[i]->file && dlb_reports[i]->spare &&
+            dlb_result_join(path, folder, dlb_reports[i]->file, &ignored) == DLB_OK)
+            (void)unlink(path);
+}
+
 /* A page is the largest of a result's files, and can be made again. Where not all can be written,
- * those that the result needs are, and a page of the earlier result does not stay beside them. */
+ * those that the result needs are. */
 static int write_needed(const char *folder, const struct dlb_replaced *old,
                         const struct rendered *files, struct dlb_err *err)
 {
-    char path[PATH_MAX];
     struct rendered needed = *files;
     needed.n = files->n_needed;
     int rc = replace_or_write(folder, old, &needed, err);
-    for (uint32_t i = needed.n; i < files->n && !rc; i++)
-        if (dlb_result_join(path, folder, files->name[i], err) == DLB_OK)
-            (void)unlink(path);
+    if (!rc)
+        remove_spares(folder);
+    return rc;
+}
+
+static void free_texts(struct rendered *files)
+{
+    for (uint32_t i = 0; i < files->n; i++)
+        dlb_text_free(&files->text[i]);
+}
+
+int dlb_result_write_part(const char *folder, const json_t *doc, struct dlb_err *err)
+{
+    struct rendered files = {.n = 0};
+    add_reports(&files, folder, doc, false);
+    int rc = write_needed(folder, NULL, &files, err);
+    free_texts(&files);
     return rc;
 }
 
@@ -97,7 +122,7 @@ int dlb_result_write(const char *folder, const struct dlb_replaced *old, const j
     if (environment)
         add_json(&files, "environment.json", environment);
     if (doc)
-        add_reports(&files, folder, doc);
+        add_reports(&files, folder, doc, true);
     int rc = replace_or_write(folder, old, &files, err);
     if (rc && files.n_needed < files.n) {
         first = *err;
@@ -105,7 +130,6 @@ int dlb_result_write(const char *folder, const struct dlb_replaced *old, const j
         if (!rc && spared)
             *spared = (struct dlb_spared){true, first};
     }
-    for (uint32_t i = 0; i < files.n; i++)
-        dlb_text_free(&files.text[i]);
+    free_texts(&files);
     return rc;
 }

@@ -34,4 +34,8 @@ struct dlb_spared {
 int dlb_result_write(const char *folder, const struct dlb_replaced *old, const json_t *environment,
                      const json_t *doc, struct dlb_spared *spared, struct dlb_err *err);
 
+/* Writes the document of a run that goes on, and its reports without the page: it is the largest,
+ * and would be made anew after each block. None of an earlier document stays beside them. */
+int dlb_result_write_part(const char *folder, const json_t *doc, struct dlb_err *err);
+
 #endif

@@ -59,10 +59,12 @@ interrupt_sweep() { # name of the result, further arguments
         sleep 0.1
     done
     valid_summary "$saved"
+    expect_no_file "results/$1/report.html" # made at the end, not after each block
     kill -INT "$pid"
     end_long
     expect_exit 130
     valid_summary "$saved"
+    expect_file "results/$1/report.html"
 }
 
 end_long() {
