@@ -216,7 +216,7 @@ class Run:
         return found + self.wrong_leavings(wanted)
 
     def wrong_success(self, wanted):
-        if wanted in ("told", "ended"):
+        if wanted in ("told", "ended", "spared"):
             return ["exit code 0"]
         try:
             doc = json.loads(self.out)
@@ -251,7 +251,9 @@ class Run:
 
     def wrong_leavings(self, wanted):
         found = self.wrong_after_kill() if wanted == "killed" else []
-        if self.code != 0 and self.row.act != "delete-results":
+        if wanted == "spared":
+            found += self.wrong_spared()
+        elif self.code != 0 and self.row.act != "delete-results":
             kept = digest(os.path.join(self.results, "r")) == digest(os.path.join(self.store.earlier(), "r"))
             found += [] if kept else ["the earlier result was changed"]
             found += [] if wanted == "killed" else self.wrong_resumed()
@@ -268,6 +270,17 @@ class Run:
             found.append(f"process {pid} stays")
             os.kill(pid, signal.SIGKILL)
         return found
+
+    def wrong_spared(self):
+        """All but the page is new and whole."""
+        folder = os.path.join(self.results, "r")
+        with open(os.path.join(folder, "summary.json")) as new, open(os.path.join(self.store.earlier(), "r/summary.json")) as old:
+            doc, earlier = json.load(new), json.load(old)
+        right = self.store.sums[self.variant.name, self.zstd]
+        found = [] if sum_of(doc) == right and not doc["partial"] else [f"a result without its page has {sum_of(doc)}, not {right}"]
+        found += ["the earlier result stayed"] if doc == earlier else []
+        left = sorted(os.listdir(folder))
+        return found + ([] if left == ["environment.json", "summary.json", "summary.txt"] else [f"it left {left}"])
 
     def wrong_after_kill(self):
         """A program that is killed can remove nothing. The result is whole, and the next run removes the rest."""

@@ -4,6 +4,7 @@ A row plants one fault at one point (the DLB_FAULT of tests/support/faults.c). `
 
   right   exit 0, and every sample with its right bytes
   noted   exit 0, with a note of what was skipped, and where
+  spared  an error, with code, path and cause; the new result is whole, with every sample, but has no page
   told    an error, with a code, and with path and cause where these are given
   either  one of the two: what was lost is told, or nothing was
   ended   dlbench waits, as it says; an interrupt ends it, with 130
@@ -194,6 +195,10 @@ for error in ["EIO", "ENOSPC"]:
     row(error, "write", "exchange", f"at=rename,in=look,path=/results/r.next-,effect={error}", "right")
     row(error, "write", "cell", f"at=write,in=cell,{SCRATCH},effect={error}", "told", cause=CAUSES[error])
     row(error, "write", "cell-rename", f"at=rename,in=cell,{SCRATCH},effect={error}", "told", cause=CAUSES[error])
+    for call in ["open", "write", "fsync"]:  # of the page alone
+        row(error, "write", "page-" + call, f"at={call},in=look,path=/report.,effect={error}", "spared", path=True, cause=CAUSES[error])
+row("short", "write", "page", "at=write,in=look,path=/report.,effect=short", "right")
+row("SIGKILL", "write", "page", "at=fsync,in=look,path=/report.,effect=SIGKILL", "killed")
 for place, where in [("result", f"in=look,{OURS}"), ("cell", f"in=cell,{SCRATCH}")]:
     row("short", "write", place, f"at=write,{where},effect=short", "right")
     row("EINTR", "write", place, f"at=write,{where},effect=storm", "right")
