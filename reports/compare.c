@@ -146,40 +146,35 @@ static const char *figure_words(const json_t *compare)
     return "a figure";
 }
 
-static void put_answer(const json_t *compare, uint32_t n_columns, struct dlb_text *out)
+void dlb_compare_answer(const json_t *compare, struct dlb_text *out)
 {
     const json_t *overall = json_object_get(compare, "overall");
-    struct dlb_text line = {0};
     char text[64], change[24];
-    dlb_text_printf(&line, "B is %s: %s (%s), of %s.", dlb_text_shown(overall, "verdict"),
+    dlb_text_printf(out, "B is %s: %s (%s), of %s.", dlb_text_shown(overall, "verdict"),
                     percent(dlb_json_number(overall, "change_frac"), change, sizeof(change)),
                     interval(overall, text, sizeof(text)), figure_words(compare));
-    dlb_text_printf(out, "\n");
-    dlb_text_fold(out, line.data, 0, n_columns);
-    dlb_text_free(&line);
 }
 
-static void put_meaning(const json_t *compare, uint32_t n_columns, struct dlb_text *out)
+static void say_meaning(const json_t *compare, struct dlb_text *line)
 {
     const json_t *between = json_object_get(compare, "between");
     double detectable = dlb_json_number(json_object_get(compare, "overall"), "detectable_frac");
     const char *by = dlb_json_text(between, "by");
-    struct dlb_text line = {0};
     if (isfinite(detectable))
-        dlb_text_printf(&line,
+        dlb_text_printf(line,
                         "Smallest change that these results could have shown: %.1f%% (found in 4 "
                         "of 5 such comparisons). ",
                         detectable * 100);
     else
-        dlb_text_printf(&line,
+        dlb_text_printf(line,
                         "One repetition on each side shows no noise, so there is no interval: "
                         "set run.repeats, or give --also-a and --also-b. ");
-    dlb_text_printf(&line, "Changes below %.1f%% count as none (--smallest). ",
+    dlb_text_printf(line, "Changes below %.1f%% count as none (--smallest). ",
                     dlb_json_number(compare, "smallest_frac") * 100);
     if (strcmp(by, "pairs") == 0)
-        dlb_text_printf(&line, "Repetitions are paired: they ran beside each other. ");
+        dlb_text_printf(line, "Repetitions are paired: they ran beside each other. ");
     else
-        dlb_text_printf(&line,
+        dlb_text_printf(line,
                         "Results made at different times may differ by %.1f%% (one standard "
                         "deviation%s) beside what their repetitions show. ",
                         dlb_json_number(between, "used_frac") * 100,
@@ -188,33 +183,52 @@ static void put_meaning(const json_t *compare, uint32_t n_columns, struct dlb_te
                             : ", of which the repeated results are part");
     double disturbed = dlb_json_number(between, "disturbed_frac");
     if (disturbed > 0)
-        dlb_text_printf(&line, "Others disturbed %.0f%% of the repetitions. ", disturbed * 100);
+        dlb_text_printf(line, "Others disturbed %.0f%% of the repetitions. ", disturbed * 100);
     double n_intervals = dlb_json_number(compare, "intervals");
     double level = dlb_json_number(compare, "level") * 100;
     if (n_intervals > 1)
-        dlb_text_printf(&line, "All %.0f intervals hold together with %.0f%%.", n_intervals, level);
+        dlb_text_printf(line, "All %.0f intervals hold together with %.0f%%.", n_intervals, level);
     else
-        dlb_text_printf(&line, "The interval holds with %.0f%%.", level);
+        dlb_text_printf(line, "The interval holds with %.0f%%.", level);
     if (strstr(dlb_json_text(compare, "figure"), "samples_per_s"))
-        dlb_text_printf(&line, " A and B are medians of the repetitions; the change is that of "
-                               "their geometric means.");
-    dlb_text_printf(out, "\n");
-    dlb_text_fold(out, line.data, 0, n_columns);
-    dlb_text_free(&line);
+        dlb_text_printf(line, " A and B are medians of the repetitions; the change is that of "
+                              "their geometric means.");
 }
 
-static void put_unmatched(const json_t *compare, uint32_t n_columns, struct dlb_text *out)
+static void say_unmatched(const json_t *compare, struct dlb_text *out)
 {
     const json_t *unmatched = json_object_get(compare, "unmatched");
     double a = dlb_json_number(unmatched, "a"), b = dlb_json_number(unmatched, "b");
-    char text[120];
-    if (!(a > 0) && !(b > 0))
-        return;
-    (void)snprintf(text, sizeof(text),
-                   "Not compared: %.0f cells of A and %.0f of B, whose settings "
-                   "the other lacks.",
-                   a, b);
-    dlb_text_fold(out, text, 0, n_columns);
+    if (a > 0 || b > 0)
+        dlb_text_printf(out,
+                        "Not compared: %.0f cells of A and %.0f of B, whose settings the other "
+                        "lacks.",
+                        a, b);
+}
+
+void dlb_compare_meaning(const json_t *compare, struct dlb_text *out)
+{
+    say_unmatched(compare, out);
+    dlb_text_append(out, "\n", out->len_bytes > 0);
+    say_meaning(compare, out);
+}
+
+void dlb_compare_sides(const json_t *compare, struct dlb_text *out)
+{
+    put_side(compare, "a", out);
+    put_side(compare, "b", out);
+}
+
+/* A line, folded. */
+static void put_line(const json_t *compare,
+                     void (*say)(const json_t *compare, struct dlb_text *out), uint32_t n_columns,
+                     struct dlb_text *out)
+{
+    struct dlb_text line = {0};
+    say(compare, &line);
+    if (line.data)
+        dlb_text_fold(out, line.data, 0, n_columns);
+    dlb_text_free(&line);
 }
 
 static void put_difference(const json_t *one, struct dlb_text *out)
@@ -257,11 +271,12 @@ void dlb_compare_render(const json_t *doc, uint32_t n_columns, bool all, struct 
     const json_t *compare = json_object_get(doc, "compare");
     uint32_t n_words =
         n_columns == 0 || n_columns > READABLE_COLUMNS ? READABLE_COLUMNS : n_columns;
-    put_side(compare, "a", out);
-    put_side(compare, "b", out);
-    put_answer(compare, n_words, out);
+    dlb_compare_sides(compare, out);
+    dlb_text_append(out, "\n", 1);
+    put_line(compare, dlb_compare_answer, n_words, out);
     put_table(compare, n_columns, out);
-    put_unmatched(compare, n_words, out);
-    put_meaning(compare, n_words, out);
+    put_line(compare, say_unmatched, n_words, out);
+    dlb_text_append(out, "\n", 1);
+    put_line(compare, say_meaning, n_words, out);
     put_differences(compare, all, out);
 }

@@ -12,4 +12,10 @@
  * 0: no limit. `all`: differences that explain nothing, too. */
 void dlb_compare_render(const json_t *doc, uint32_t n_columns, bool all, struct dlb_text *out);
 
+/* Parts of it, of a document's "compare", in lines that are not folded: what B is, and by how much;
+ * A and B; how certain it is. */
+void dlb_compare_answer(const json_t *compare, struct dlb_text *out);
+void dlb_compare_sides(const json_t *compare, struct dlb_text *out);
+void dlb_compare_meaning(const json_t *compare, struct dlb_text *out);
+
 #endif

@@ -213,6 +213,7 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
         break;
     case FLAG_FORMAT:
     case FLAG_REPORT_FORMAT:
+    case FLAG_COMPARE_FORMAT:
         out->format = value;
         break;
     case FLAG_FROM:

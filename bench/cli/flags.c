@@ -28,6 +28,10 @@ const struct dlb_flag dlb_flags[] = {
                             "print html (a page), md (Markdown), csv (a row a repetition), json, "
                             "txt (all as text) or prometheus instead of the usual text",
                             NULL},
+    [FLAG_COMPARE_FORMAT] = {"format", "FORMAT", DLB_FLAG_COMPARE,
+                             "print html (a page, with A and B in it), json or txt instead of the "
+                             "usual text",
+                             NULL},
     [FLAG_PROMETHEUS] = {"prometheus", "FILE", DLB_FLAG_REPORT,
                          "write the figures to this file for the textfile collector of "
                          "Prometheus' node_exporter, replacing it at once; print nothing unless "

@@ -12,6 +12,7 @@ enum dlb_flag_place {
     FLAG_RESUME,
     FLAG_FORMAT,
     FLAG_REPORT_FORMAT,
+    FLAG_COMPARE_FORMAT,
     FLAG_PROMETHEUS,
     FLAG_FROM,
     FLAG_WRITE,

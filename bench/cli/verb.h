@@ -41,7 +41,7 @@ enum {
     DLB_FLAG_RESUME = 1 << 12,  /* --resume DIR */
     DLB_FLAG_RULES = 1 << 13,   /* --fail-on RULE, --strict, --junit FILE */
     DLB_FLAG_COMPARE = 1 << 14, /* --also-a PATH, --also-b PATH, --smallest SHARE, --between SHARE,
-                                   --run */
+                                   --run, --format */
     DLB_FLAG_TRACEML = 1 << 15, /* --traceml FILE */
     DLB_FLAG_QUIET = 1 << 20,   /* --quiet: no progress on stderr */
     DLB_FLAG_REPORT = 1 << 16,  /* --format, --prometheus FILE */

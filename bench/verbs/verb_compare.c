@@ -7,11 +7,13 @@
 #include "bench/experiment/experiment.h"
 #include "bench/experiment/result.h"
 #include "bench/experiment/rules.h"
+#include "core/base/escape.h"
 #include "core/base/io.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "reports/compare.h"
 #include "reports/load.h"
+#include "reports/report.h"
 #include "reports/watch.h"
 #include "scenarios/compare/compare.h"
 #include "scenarios/compare/traceml.h"
@@ -114,14 +116,53 @@ static int compare(const struct dlb_args *args, struct side sides[2], json_t **o
     return rc ? rc : dlb_rules_put(args, *out, sides[1].docs[0], err);
 }
 
-static void print(const struct dlb_args *args, const json_t *doc)
+enum format { USUAL, HTML, JSON, TXT, N_FORMATS };
+static const char *const format_names[N_FORMATS] = {"", "html", "json", "txt"};
+
+static int format_of(const struct dlb_args *args, enum format *out, struct dlb_err *err)
+{
+    *out = args->json ? JSON : USUAL;
+    for (int i = HTML; args->format && !args->json && i < N_FORMATS; i++)
+        if (strcmp(args->format, format_names[i]) == 0)
+            *out = (enum format)i;
+    if (args->format && *out == USUAL)
+        return dlb_fail(err, DLB_ERR_USAGE_FLAG_VALUE, "--format", DLB_NO_OFFSET,
+                        "\"%.*s\" is none of: html, json, txt", DLB_CUT(args->format, 40));
+    return DLB_OK;
+}
+
+/* The comparison, and below it each result once. TraceML's documents are none. */
+static void print_page(const json_t *doc, const struct side sides[2])
+{
+    const json_t *docs[1 + 2 * (1 + DLB_ALSO_MAX)] = {doc};
+    const struct dlb_report_opts opts = {0};
+    struct dlb_text text = {0};
+    uint32_t n = 1;
+    for (int i = 0; i < 2; i++)
+        for (uint32_t k = 0; k < sides[i].n_docs; k++) {
+            bool same = i == 1 && k == 0 && strcmp(sides[0].path, sides[1].path) == 0;
+            if (!same && !dlb_traceml_is(sides[i].docs[k]))
+                docs[n++] = sides[i].docs[k];
+        }
+    dlb_report_by_format("html")->render_all(docs, n, &opts, &text);
+    dlb_print_out(text.data, text.len_bytes);
+    dlb_text_free(&text);
+}
+
+static void print(const struct dlb_args *args, enum format format, const json_t *doc,
+                  const struct side sides[2])
 {
     struct dlb_text text = {0};
-    if (args->json) {
+    if (format == HTML) {
+        print_page(doc, sides);
+        return;
+    }
+    if (format == JSON) {
         dlb_print_json(doc);
         return;
     }
-    dlb_compare_render(doc, dlb_result_columns(), args->verbose, &text);
+    dlb_compare_render(doc, format == TXT ? 0 : dlb_result_columns(),
+                       args->verbose || format == TXT, &text);
     dlb_print_out(text.data, text.len_bytes);
     dlb_text_free(&text);
 }
@@ -130,12 +171,14 @@ static int compare_stored(const struct dlb_args *args, struct dlb_err *err)
 {
     struct side sides[2] = {{.path = NULL}, {.path = NULL}};
     json_t *doc = NULL;
-    int code, rc = dlb_rules_check(args, err);
+    enum format format;
+    int code, rc = format_of(args, &format, err);
+    rc = rc ? rc : dlb_rules_check(args, err);
     rc = rc ? rc : compare(args, sides, &doc, err);
     if (rc) {
         code = dlb_rules_refuse(args, "compare", err);
     } else {
-        print(args, doc);
+        print(args, format, doc, sides);
         code = dlb_rules_conclude(args, doc, DLB_EXIT_OK);
     }
     json_decref(doc);
@@ -174,6 +217,11 @@ static int run(const struct dlb_args *args)
                        "`dlbench compare --run A.toml B.toml`");
         return dlb_print_err(&err);
     }
+    if (args->format && args->measures) {
+        (void)dlb_fail(&err, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, "--format", DLB_NO_OFFSET,
+                       "compare --run: its result's folder has the page, report.html");
+        return dlb_print_err(&err);
+    }
     if (args->n_beside == 1)
         return args->measures ? measure_both(args, &err) : compare_stored(args, &err);
     (void)dlb_fail(
@@ -188,11 +236,12 @@ static int run(const struct dlb_args *args)
 const struct dlb_verb dlb_verb_compare = {
     .name = "compare",
     .summary = "Say whether one result is faster than another, and by how much",
-    .usage =
-        "dlbench compare A B [--also-a PATH ...] [--also-b PATH ...] [--smallest SHARE] "
-        "[--between SHARE] [--fail-on RULE ...] [--strict] [--junit FILE] [--verbose] [--json]\n"
-        "dlbench compare --run A.toml B.toml [--results DIR] [--run-name NAME] [--overwrite] "
-        "[--resume DIR] ...",
+    .usage = "dlbench compare A B [--also-a PATH ...] [--also-b PATH ...] [--smallest SHARE] "
+             "[--between SHARE] [--fail-on RULE ...] [--strict] [--junit FILE] [--verbose] "
+             "[--format FORMAT] "
+             "[--json]\n"
+             "dlbench compare --run A.toml B.toml [--results DIR] [--run-name NAME] [--overwrite] "
+             "[--resume DIR] ...",
     .details =
         "A and B are results, or cells of results: RESULT#3. Cells are aligned by their settings. "
         "For each the change from A to B is printed with its interval and a verdict. FASTER or "
@@ -212,6 +261,10 @@ const struct dlb_verb dlb_verb_compare = {
         "TraceML's final_summary.json (schema 1.7 to 1.9) compare with each other. One of each has "
         "no interval; --also-a and --also-b give it one.\n\n"
         "Of storage the number of accelerators is compared, of gap the rungs and the parts.\n\n"
+        "--format html is a page in one file: the answer, the change of each cell with its "
+        "interval, what differs beside, and the figures of both results. Of --run it is in the "
+        "result's folder.\n\n"
+        "  dlbench compare results/before results/after --format html > change.html\n\n"
         "What differs in configuration, data, machine and program is listed, first what may "
         "explain the change; --verbose lists the rest as well.",
     .flags = DLB_FLAG_PATH | DLB_FLAG_BESIDE | DLB_FLAG_JSON | DLB_FLAG_RULES | DLB_FLAG_COMPARE |

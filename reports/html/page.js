@@ -109,7 +109,8 @@
         const upright = mark.across !== (chart.options.indexAxis === "y");
         const at = (upright ? chart.scales.x : chart.scales.y).getPixelForValue(mark.at);
         const near = placed.find(other => other.upright === upright && Math.abs(other.at - at) < 15); // one name would hide the other
-        if (near) near.name += ", " + mark.name; else placed.push({name: mark.name, upright, at, also: []});
+        if (near && !near.name.split(", ").includes(mark.name)) near.name += ", " + mark.name;
+        if (!near) placed.push({name: mark.name, upright, at, also: []});
         if (near) near.also.push(at);
       }
       for (const mark of placed) {
@@ -127,7 +128,8 @@
         ctx.font = "12px " + Chart.defaults.font.family;
         const width = ctx.measureText(mark.name).width;
         let x = upright ? Math.min(Math.max(at + 4, area.left), area.right - width - 2) : area.right - width - 4;
-        let y = upright ? area.bottom - 8 - 15 * row++ : at > area.top + 16 ? at - 4 : at + 13;
+        const above = chart.options.indexAxis === "y" ? area.top - 5 : area.bottom - 8 - 15 * row++; // on no bar
+        let y = upright ? above : at > area.top + 16 ? at - 4 : at + 13;
         ctx.fillStyle = colour("--card");
         ctx.fillRect(x - 2, y - 11, width + 4, 14);
         ctx.fillStyle = colour("--mark");
@@ -256,13 +258,14 @@
     for (const mark of lined) {
       const on = mark.across ? spec.scales.x : scale;
       on.suggestedMax = Math.max(on.suggestedMax || 0, mark.across ? mark.at : mark.at * 1.04);
+      if (mark.at < 0) on.suggestedMin = Math.min(on.suggestedMin || 0, mark.at * 1.04);
     }
     scale.title = {display: true, text: figure.dataset.axis, color: colour("--soft")};
     plot.style.height = height(spec) + "px";
     const names = spec.named || spec.data.datasets.length > 1;
     const chart = new Chart(plot.querySelector("canvas"), {type: spec.type, data: spec.data, plugins: [whiskers, marks],
       options: {indexAxis: spec.flat ? "y" : "x", responsive: true, maintainAspectRatio: false, animation: false, scales: spec.scales,
-        layout: {padding: {right: 12}},
+        layout: {padding: {right: 12, top: spec.flat && lined.length ? 18 : 0}},
         onClick: (event, hits) => { const raw = hits.length && hits[0].element.$context.raw; if (raw && raw.link) location.hash = raw.link; },
         plugins: {legend: {display: names, position: "top", align: "start", labels: {usePointStyle: true, color: colour("--ink"), boxHeight: 7}},
           tooltip: {callbacks: {title: items => items[0] ? (spec.labels ? spec.labels[items[0].dataIndex] : items[0].dataset.label) : "", label: item => details(data, item)}}}}});
@@ -316,21 +319,21 @@
     button.addEventListener("click", () => copy(button));
   }
   // The document, which is packed where it is long.
-  async function save(id) {
+  async function save(id, name) {
     const script = document.getElementById(id);
     let stream = new Blob([script.textContent]).stream();
     if (script.type === "application/gzip+base64")
       stream = new Blob([Uint8Array.from(atob(script.textContent), c => c.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("gzip"));
     const link = document.createElement("a");
     link.href = URL.createObjectURL(await new Response(stream).blob());
-    link.download = "summary.json";
+    link.download = name;
     link.click();
     URL.revokeObjectURL(link.href);
   }
 
   for (const button of document.querySelectorAll("button[data-save]")) {
     button.hidden = false;
-    button.addEventListener("click", () => save(button.dataset.save));
+    button.addEventListener("click", () => save(button.dataset.save, button.dataset.as || "summary.json"));
   }
   for (const table of document.querySelectorAll("table")) sortable(table);
   // A link to a row opens what hides it.

@@ -5,6 +5,7 @@
 #include "reports/answer.h"
 #include "reports/findings.h"
 #include "reports/gap.h"
+#include "reports/html/compared.h"
 #include "reports/html/elements.h"
 #include "reports/html/lanes.h"
 #include "reports/html/packed.h"
@@ -162,6 +163,13 @@ static void gap_answer(const json_t *doc, struct dlb_text *out)
     said(dlb_findings_noise, doc, out);
 }
 
+/* Of results that were measured in turns. */
+static void compare_answer(const json_t *doc, struct dlb_text *out)
+{
+    dlb_html_compared(out, doc);
+    said(dlb_findings_noise, doc, out);
+}
+
 static void put_known(struct dlb_text *out, const char *before, const char *words)
 {
     if (words[0])
@@ -169,19 +177,19 @@ static void put_known(struct dlb_text *out, const char *before, const char *word
     dlb_markup_text(out, words, DLB_MARKUP_HTML);
 }
 
-static void title(const json_t *doc, uint32_t number, bool several, struct dlb_text *out)
+static void title(const json_t *doc, uint32_t i, uint32_t number, struct dlb_text *out)
 {
     const json_t *environment = json_object_get(doc, "environment");
     const char *partial = dlb_json_is_true(doc, "interrupted") ? "PARTIAL: interrupted"
                           : dlb_json_is_true(doc, "partial") ? "PARTIAL: something failed, or the "
                                                                "run has not ended"
                                                              : "";
-    if (several)
-        dlb_text_printf(out, "<h2>%u: ", number + 1);
+    if (number > 0)
+        dlb_text_printf(out, "<h2>%u: ", number);
     else
         dlb_text_printf(out, "<h1>");
     dlb_markup_text(out, dlb_text_shown(doc, "run_name"), DLB_MARKUP_HTML);
-    dlb_text_printf(out, several ? "</h2>\n" : "</h1>\n");
+    dlb_text_printf(out, number > 0 ? "</h2>\n" : "</h1>\n");
     dlb_text_printf(out, "<p class=\"soft\">dlbench ");
     dlb_markup_text(out, dlb_text_shown(doc, "command"), DLB_MARKUP_HTML);
     put_known(out, ", on ", dlb_json_text(environment, "host"));
@@ -189,7 +197,7 @@ static void title(const json_t *doc, uint32_t number, bool several, struct dlb_t
     dlb_text_printf(out,
                     " <button type=\"button\" data-save=\"r%u-document\" hidden>save "
                     "summary.json</button></p>\n",
-                    number);
+                    i);
     dlb_html_element(out, "p", " class=\"partial\"", partial);
 }
 
@@ -234,13 +242,16 @@ static void figures(const json_t *doc, uint32_t result, struct dlb_text *out)
     dlb_text_printf(out, "</div>\n");
 }
 
-static void result(const struct page *page, uint32_t i, struct dlb_text *out)
+/* `number`: its name among several; 0: it is the only one. */
+static void result(const struct page *page, uint32_t i, uint32_t number, struct dlb_text *out)
 {
     const json_t *doc = page->docs[i];
     bool measured = json_array_size(json_object_get(doc, "cells")) > 0;
     dlb_text_printf(out, "<section id=\"r%u\">\n", i);
-    title(doc, i, page->n > 1, out);
-    if (dlb_gap_is(doc))
+    title(doc, i, number, out);
+    if (json_object_get(doc, "compare"))
+        compare_answer(doc, out);
+    else if (dlb_gap_is(doc))
         gap_answer(doc, out);
     else if (!dlb_watch_is(doc))
         answer(doc, page->opts, i, out);
@@ -254,23 +265,45 @@ static void result(const struct page *page, uint32_t i, struct dlb_text *out)
     dlb_text_printf(out, "</section>\n");
 }
 
-static void put_body(const struct page *page, struct dlb_text *out)
+/* Of `dlbench compare A B`: what A and B say of each other, which is no result itself. */
+static void comparison(const json_t *doc, struct dlb_text *out)
+{
+    dlb_text_printf(out, "<section id=\"r0\">\n<h1>");
+    dlb_html_compared_title(out, doc);
+    dlb_text_printf(out, "</h1>\n<p class=\"soft\">dlbench compare "
+                         "<button type=\"button\" data-save=\"r0-document\" "
+                         "data-as=\"comparison.json\" hidden>save comparison.json</button></p>\n");
+    dlb_html_compared(out, doc);
+    figures(doc, 0, out);
+    dlb_text_printf(out, "</section>\n");
+}
+
+static void beside_each_other(const struct page *page, uint32_t first, struct dlb_text *out)
 {
     static const struct dlb_figure beside = {
         .id = "beside",
         .title = "Beside each other",
         .text = "What each result offers, with its interval.",
     };
-    if (page->n > 1) {
-        struct dlb_sheet sheet = {.chart = DLB_CHART_NONE};
-        dlb_text_printf(out, "<h1>%u results of dlbench</h1>\n<div class=\"figures\">\n", page->n);
-        dlb_sheet_beside(page->docs, page->n, &sheet);
-        dlb_html_figure(out, &beside, &sheet, page->n);
-        dlb_sheet_free(&sheet);
-        dlb_text_printf(out, "</div>\n");
-    }
-    for (uint32_t i = 0; i < page->n; i++)
-        result(page, i, out);
+    struct dlb_sheet sheet = {.chart = DLB_CHART_NONE};
+    dlb_text_printf(out, first ? "<h2>%u results</h2>\n" : "<h1>%u results of dlbench</h1>\n",
+                    page->n - first);
+    dlb_text_printf(out, "<div class=\"figures\">\n");
+    dlb_sheet_beside(page->docs + first, page->n - first, &sheet);
+    dlb_html_figure(out, &beside, &sheet, page->n);
+    dlb_sheet_free(&sheet);
+    dlb_text_printf(out, "</div>\n");
+}
+
+static void put_body(const struct page *page, struct dlb_text *out)
+{
+    uint32_t first = dlb_html_is_comparison(page->docs[0]);
+    if (first)
+        comparison(page->docs[0], out);
+    if (page->n - first > 1)
+        beside_each_other(page, first, out);
+    for (uint32_t i = first; i < page->n; i++)
+        result(page, i, page->n > 1 ? i + 1 - first : 0, out);
     dlb_text_printf(out, "<p class=\"soft\">%s\"-\" means not measured.</p>\n",
                     dlb_html_files[CHARTS].name
                         ? ""
@@ -279,8 +312,12 @@ static void put_body(const struct page *page, struct dlb_text *out)
 
 static void put_title(const struct page *page, struct dlb_text *out)
 {
-    dlb_markup_text(out, dlb_text_shown(page->docs[0], "run_name"), DLB_MARKUP_HTML);
-    if (page->n > 1)
+    bool comparison = dlb_html_is_comparison(page->docs[0]);
+    if (comparison)
+        dlb_html_compared_title(out, page->docs[0]);
+    else
+        dlb_markup_text(out, dlb_text_shown(page->docs[0], "run_name"), DLB_MARKUP_HTML);
+    if (page->n > 1 && !comparison)
         dlb_text_printf(out, " and %u more", page->n - 1);
     dlb_text_printf(out, " - dlbench");
 }

@@ -3,6 +3,17 @@
 #include "reports/sheets/fills.h"
 
 const struct dlb_figure dlb_figures[] = {
+    {.id = "changes",
+     .title = "What changed",
+     .text = "The change from A to B: the line is the estimate, the bar the interval. All intervals "
+             "hold together.",
+     .brief = true,
+     .fill = dlb_sheet_changes},
+    {.id = "differences",
+     .title = "What differs beside",
+     .text = "First what may explain a change.",
+     .brief = true,
+     .fill = dlb_sheet_differences},
     {.id = "curve",
      .title = "How many accelerators the storage feeds",
      .text =

@@ -9,6 +9,8 @@
 
 #define DLB_SHEET_MAX_CELLS 40 /* of a chart with a bar for each cell */
 
+void dlb_sheet_changes(const json_t *doc, struct dlb_sheet *out);
+void dlb_sheet_differences(const json_t *doc, struct dlb_sheet *out);
 void dlb_sheet_rates(const json_t *doc, struct dlb_sheet *out);
 void dlb_sheet_idle(const json_t *doc, struct dlb_sheet *out);
 void dlb_sheet_window(const json_t *doc, struct dlb_sheet *out);

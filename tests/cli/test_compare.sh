@@ -52,6 +52,12 @@ expect_json '[x["key"] for x in d["compare"]["differences"] if x["kind"] != "con
 expect_error E_COMPARE_CELL 2 "$dlbench" compare before#7 after#0
 expect_error E_COMPARE_SHARE 2 "$dlbench" compare before after --smallest 2 --json
 expect_error E_USAGE_MISSING_ARGUMENT 2 "$dlbench" compare before
+expect_error E_USAGE_FLAG_VALUE 2 "$dlbench" compare before after --format csv
+expect_error E_USAGE_UNEXPECTED_ARGUMENT 2 "$dlbench" compare --run a.toml b.toml --format html
+run "$dlbench" compare before after --format html # cli/test_pages looks at it
+expect_exit 0
+expect_out 'id="r0-changes"'
+expect_out '<section id="r2">'
 
 # --- what differs: first what may explain
 python3 - <<'PY'

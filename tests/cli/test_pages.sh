@@ -22,7 +22,7 @@ look() {
 }
 
 # --- a run, which is a single cell; a sweep that races; a sweep of one cell
-run "$dlbench" run "${quick[@]}" --run-name run
+run "$dlbench" run "${quick[@]}" --set device.host_busy_frac=0.3 --loader.num_workers 1 --run-name run --trace run.json
 expect_exit 0
 look run
 run "$dlbench" sweep "${planted[@]}" --set 'sweep.loader.num_workers=[1, 2, 4]' --set 'sweep.loader.prefetch_factor=[2, 4]' \
@@ -111,6 +111,28 @@ with open("results/hostile/summary.json", "w") as file:
 PY
 look many
 look hostile
+
+# --- compared: two results, two cells of one, and two configurations that are measured in turns
+compared() { # NAME SIDE SIDE DOCUMENT...
+    run "$dlbench" compare "$2" "$3" --json
+    expect_exit 0
+    cp "$out" "$1.json"
+    run "$dlbench" compare "$2" "$3" --format html
+    expect_exit 0
+    cp "$out" "page-$1.html"
+    run python3 "$pages" "page-$1.html" "$1.json" "${@:4}"
+    expect_exit 0
+}
+compared change results/race results/many results/{race,many}/summary.json
+compared cells results/race#0 results/race#1 results/race/summary.json
+compared gaps results/gap results/gap results/gap/summary.json
+for workers in 0 1; do
+    printf '[dataset]\nformat = "synthetic"\ncodec = "raw"\n[generate]\nsamples = 328\n[loader]\nnum_workers = %d\n[run]\nrepeats = 3\n' \
+        "$workers" >"$workers.toml"
+done
+run "$dlbench" compare --run 0.toml 1.toml --run-name turns
+expect_exit 0
+look turns
 
 # --- beside each other
 look race torch run

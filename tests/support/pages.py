@@ -32,6 +32,8 @@ LOOK = """(() => {
   return {figures, cells, heads, outside, scroll: document.documentElement.scrollWidth, inner: innerWidth, title: document.title, alerted: window.alerted || 0,
     paper: document.documentElement.classList.contains("paper"), scripts: document.scripts.length, images: document.images.length,
     calls: [...document.querySelectorAll("pre[id$=-call]")].map(e => e.textContent), charts: typeof Chart !== "undefined",
+    changes: [...document.querySelectorAll("figure[id$=-changes] tbody tr")].map(tr => [...tr.cells].map(td => td.dataset.v === undefined ? td.textContent : Number(td.dataset.v))),
+    verdicts: [...document.querySelectorAll(".verdict strong")].map(e => e.textContent),
     documents: [...document.querySelectorAll('script[id$=-document]')].map(e => e.textContent),
     tiles: [...document.querySelectorAll(".tiles dd")].map(e => Number(e.dataset.v))};
 })()"""
@@ -75,8 +77,24 @@ def unpacked(text):
     return json.loads(text if text.startswith("{") else gzip.decompress(base64.b64decode(text)))
 
 
+def rounded(document):
+    """As summary.json has its numbers; --json of a comparison has all digits."""
+    return json.loads(json.dumps(document), parse_float=lambda text: float("%.9g" % float(text)))
+
+
+def check_comparison(compare, seen):
+    """A row for each pair, with its change; the verdict first."""
+    rows = [row for row in seen["changes"] if row[0] != "mean of all"]
+    check(len(rows) == min(40, len(compare["cells"])), "%d rows for %d changes" % (len(rows), len(compare["cells"])))
+    changes = {round(pair["change_frac"], 6) for pair in compare["cells"] if pair["change_frac"] is not None}
+    check({round(row[4], 6) for row in rows if row[4] != "-"} <= changes, "changes are %s, shown: %s" % (changes, rows))
+    check(compare["overall"]["verdict"] in seen["verdicts"][0], "the verdict is not first: %r" % seen["verdicts"])
+
+
 def check_document(number, document, seen):
-    check(unpacked(seen["documents"][number]) == document, "the page holds another document %d" % number)
+    check(rounded(unpacked(seen["documents"][number])) == rounded(document), "the page holds another document %d" % number)
+    if document.get("compare"):
+        check_comparison(document["compare"], seen)
     if document.get("cells"):
         check_cells(number, document, seen)
     if document.get("pytorch", "").isprintable() and document.get("pytorch") and seen["calls"] and len(seen["documents"]) == 1:
@@ -138,7 +156,7 @@ def save(page, documents):
     text = page.evaluate("""new Promise((done, failed) => { setTimeout(() => failed(new Error("no blob")), 20000);
       URL.createObjectURL = blob => { blob.text().then(done); return "#"; };
       document.querySelector("button[data-save]").click(); })""")
-    check(json.loads(text) == documents[0], "the button saves another document")
+    check(rounded(json.loads(text)) == rounded(documents[0]), "the button saves another document")
 
 
 def policy(page):

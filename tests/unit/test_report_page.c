@@ -2,6 +2,8 @@
  * it in a browser. */
 #include "core/base/json.h"
 #include "reports/ranked.h"
+#include "reports/report.h"
+#include "scenarios/compare/compare.h"
 #include "tests/support/rendered.h"
 
 #include <math.h>
@@ -203,6 +205,43 @@ static void test_loop_of_a_cell(void **state)
     json_decref(doc);
 }
 
+/* The comparison comes first, with its changes; then both results, each with ids of its own. */
+static void test_comparison(void **state)
+{
+    (void)state;
+    static const char hostile[] = "results/</script><b>\xe2\x80\xae";
+    json_t *a = summary_of("sweep"), *b = summary_of("sweep"), *doc = NULL;
+    const json_t *docs[] = {a, b};
+    struct dlb_compare_request request = {.a = {hostile, &docs[0], 1, -1},
+                                          .b = {"results/after", &docs[1], 1, -1},
+                                          .smallest_frac = 0.01,
+                                          .between_frac = 0.01};
+    struct dlb_err err;
+    struct dlb_text page = {0};
+    const struct dlb_report_opts opts = {0};
+    assert_int_equal(dlb_compare_documents(&request, &doc, &err), DLB_OK);
+    const json_t *all[] = {doc, a, b};
+    dlb_report_by_format("html")->render_all(all, 3, &opts, &page);
+    const char *verdict = strstr(page.data, "class=\"verdict");
+    const char *changes = strstr(page.data, "id=\"r0-changes\"");
+    const char *first = strstr(page.data, "<section id=\"r1\">");
+    assert_true(verdict && changes && first && verdict < changes && changes < first);
+    assert_has(page.data, "<section id=\"r2\">");
+    assert_has(page.data, "id=\"r2-c0\"");
+    assert_null(strstr(page.data, "<b>\xe2"));
+    assert_int_equal(n_of(page.data, "</script>"), 5); /* three documents, and two scripts */
+    json_t *back = document_in(page.data, 0);
+    assert_true(json_is_object(json_object_get(back, "compare")));
+    uint32_t n = n_of(changes, "<tr>") - n_of(strstr(changes, "</figure>"), "<tr>");
+    size_t n_pairs = json_array_size(json_object_get(json_object_get(doc, "compare"), "cells"));
+    assert_int_equal(n, n_pairs + 2); /* a head, and the mean of all */
+    json_decref(back);
+    dlb_text_free(&page);
+    json_decref(doc);
+    json_decref(a);
+    json_decref(b);
+}
+
 /* Nothing was measured: a table, and no axes around nothing. More workers than a screen is wide: no
  * column is missing. */
 static void test_none_and_many(void **state)
@@ -315,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_demand_of_cells_that_differ),
         cmocka_unit_test(test_stages_that_are_missing),
         cmocka_unit_test(test_loop_of_a_cell),
+        cmocka_unit_test(test_comparison),
         cmocka_unit_test(test_none_and_many),
         cmocka_unit_test(test_hostile_names_are_inert),
         cmocka_unit_test(test_several_beside_each_other),

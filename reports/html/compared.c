@@ -1,0 +1,79 @@
+#include "reports/html/compared.h"
+
+#include "core/base/json.h"
+#include "reports/compare.h"
+#include "reports/html/elements.h"
+#include "reports/markup.h"
+#include "reports/sheet.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+bool dlb_html_is_comparison(const json_t *doc)
+{
+    return json_is_object(json_object_get(doc, "compare")) && !json_object_get(doc, "run_name");
+}
+
+static const char *name_of(const json_t *compare, const char *side)
+{
+    const char *name = dlb_text_shown(json_object_get(compare, side), "name");
+    const char *slash = strrchr(name, '/');
+    return slash && slash[1] ? slash + 1 : name;
+}
+
+void dlb_html_compared_title(struct dlb_text *out, const json_t *doc)
+{
+    const json_t *compare = json_object_get(doc, "compare");
+    dlb_markup_text(out, name_of(compare, "b"), DLB_MARKUP_HTML);
+    dlb_text_printf(out, " against ");
+    dlb_markup_text(out, name_of(compare, "a"), DLB_MARKUP_HTML);
+}
+
+/* As the exit code of `--fail-on slower` would be. */
+static const char *severity_of(const char *verdict)
+{
+    return strcmp(verdict, "SLOWER") == 0    ? "critical"
+           : strcmp(verdict, "UNCLEAR") == 0 ? "warn"
+                                             : "ok";
+}
+
+static void tile(struct dlb_text *out, const char *title, double frac, const char *sign)
+{
+    if (isfinite(frac))
+        dlb_text_printf(out, "<div><dt>%s</dt><dd data-v=\"%.10g\">%s%.1f%%</dd></div>\n", title,
+                        frac, frac >= 0 ? sign : "", frac * 100);
+}
+
+static void tiles(struct dlb_text *out, const json_t *compare)
+{
+    const json_t *overall = json_object_get(compare, "overall");
+    dlb_text_printf(out, "<dl class=\"tiles\">\n");
+    tile(out, "Change from A to B", dlb_json_number(overall, "change_frac"), "+");
+    tile(out, "At least", dlb_json_number(overall, "low"), "+");
+    tile(out, "At most", dlb_json_number(overall, "high"), "+");
+    tile(out, "Smallest that could have been shown", dlb_json_number(overall, "detectable_frac"),
+         "");
+    dlb_text_printf(out, "</dl>\n");
+}
+
+static void lines(struct dlb_text *out, const json_t *compare,
+                  void (*say)(const json_t *compare, struct dlb_text *out), const char *tag)
+{
+    struct dlb_text words = {0};
+    say(compare, &words);
+    dlb_html_lines(out, tag, words.data ? words.data : "");
+    dlb_text_free(&words);
+}
+
+void dlb_html_compared(struct dlb_text *out, const json_t *doc)
+{
+    const json_t *compare = json_object_get(doc, "compare");
+    const char *verdict = dlb_json_text(json_object_get(compare, "overall"), "verdict");
+    dlb_text_printf(out, "<div class=\"verdict %s\">\n", severity_of(verdict));
+    lines(out, compare, dlb_compare_answer, "strong");
+    dlb_text_printf(out, "</div>\n");
+    tiles(out, compare);
+    lines(out, compare, dlb_compare_sides, "p");
+    lines(out, compare, dlb_compare_meaning, "p");
+}
