@@ -123,7 +123,8 @@ static void put_shape(struct dlb_text *out, struct lanes *lanes, const struct la
 
 static void put_lane(struct dlb_text *out, struct lanes *lanes, const struct lane *lane)
 {
-    dlb_text_printf(out, "<div class=\"lane\"><span>");
+    bool copies = strcmp(dlb_json_text(lane->track, "kind"), "copy") == 0;
+    dlb_text_printf(out, "<div class=\"lane%s\"><span>", copies ? " thin" : "");
     words_of(out, dlb_json_text(lane->track, "name"));
     dlb_text_printf(out,
                     "</span><svg viewBox=\"0 0 %d 10\" preserveAspectRatio=\"none\" "
@@ -197,19 +198,22 @@ static void put_table(struct dlb_text *out, const struct lanes *lanes, const str
 static void put_words(struct dlb_text *out, const json_t *timeline, const json_t *tracks)
 {
     uint64_t n_lost = 0, n_hidden = 0;
+    bool python = false;
     const json_t *track;
     size_t i;
     json_array_foreach(tracks, i, track) {
         bool worker = strcmp(dlb_json_text(track, "kind"), "worker") == 0;
+        python = python || strcmp(dlb_json_text(track, "kind"), "interpreter") == 0;
         n_lost += dlb_json_u64(track, "lost", 0);
         n_hidden += worker && json_array_size(json_object_get(track, "lane")) == 0;
     }
     dlb_text_printf(out,
                     "<p class=\"soft\">The measured steps from number %" PRIu64 " on, %" PRIu64
-                    " of them. What a worker does for a batch is summed by stage. The file of "
-                    "--trace has all of it.",
-                    dlb_json_u64(timeline, "first_step", 0) + 1,
-                    dlb_json_u64(timeline, "steps", 0));
+                    " of them. What a worker does for a batch is summed by stage. Where "
+                    "nothing is drawn %s. The file of --trace has all of it.",
+                    dlb_json_u64(timeline, "first_step", 0) + 1, dlb_json_u64(timeline, "steps", 0),
+                    python ? "it has no time stamp: it waits, for instance"
+                           : "it does none of these: between epochs, or without a CPU");
     if (n_hidden > 0)
         dlb_text_printf(out, " %" PRIu64 " workers did nothing here or are not drawn.", n_hidden);
     if (n_lost > 0)

@@ -127,9 +127,10 @@
         ctx.stroke();
         ctx.font = "12px " + Chart.defaults.font.family;
         const width = ctx.measureText(mark.name).width;
-        let x = upright ? Math.min(Math.max(at + 4, area.left), area.right - width - 2) : area.right - width - 4;
+        const x = upright ? Math.min(Math.max(at + 4, area.left), area.right - width - 2) : area.right - width - 4;
         const above = chart.options.indexAxis === "y" ? area.top - 5 : area.bottom - 8 - 15 * row++; // on no bar
-        let y = upright ? above : at > area.top + 16 ? at - 4 : at + 13;
+        const top = Math.min(at, ...mark.also), bottom = Math.max(at, ...mark.also); // its name crosses none of its lines
+        const y = upright ? above : top > area.top + 18 ? top - 6 : bottom + 14;
         ctx.fillStyle = colour("--card");
         ctx.fillRect(x - 2, y - 11, width + 4, 14);
         ctx.fillStyle = colour("--mark");
@@ -246,8 +247,9 @@
       column.title + ": " + (typeof row.at[column.at] === "number" ? shown(column.unit, row.at[column.at]) : row.at[column.at]));
   }
 
+  // Without the legend.
   function height(spec) {
-    return spec.flat ? 90 + spec.labels.length * Math.max(24, 16 * (spec.thick || 1)) : small() ? 300 : 380;
+    return spec.flat ? 66 + spec.labels.length * Math.max(24, 16 * (spec.thick || 1)) : small() ? 300 : 380;
   }
 
   function draw(figure) {
@@ -261,7 +263,7 @@
       if (mark.at < 0) on.suggestedMin = Math.min(on.suggestedMin || 0, mark.at * 1.04);
     }
     scale.title = {display: true, text: figure.dataset.axis, color: colour("--soft")};
-    plot.style.height = height(spec) + "px";
+    plot.style.height = height(spec) + 400 + "px";
     const names = spec.named || spec.data.datasets.length > 1;
     const chart = new Chart(plot.querySelector("canvas"), {type: spec.type, data: spec.data, plugins: [whiskers, marks],
       options: {indexAxis: spec.flat ? "y" : "x", responsive: true, maintainAspectRatio: false, animation: false, scales: spec.scales,
@@ -271,6 +273,8 @@
           tooltip: {callbacks: {title: items => items[0] ? (spec.labels ? spec.labels[items[0].dataIndex] : items[0].dataset.label) : "", label: item => details(data, item)}}}}});
     chart.marks = lined;
     chart.update();
+    plot.style.height = height(spec) + (names ? chart.legend.height : 0) + chart.options.layout.padding.top + "px"; // its rows take nothing from the bars
+    chart.resize();
     return chart;
   }
 
