@@ -23,12 +23,12 @@ if(DLB_WITH_CUDA)
   endif()
 endif()
 
-# Machine code for each generation that the toolkit knows, and for later ones the code of the last to be compiled on the spot:
-# Turing, Ampere, Hopper, Blackwell (from CUDA 12.8 on).
+# Machine code for Turing, Ampere, Hopper and both kinds of Blackwell (from CUDA 12.8 on), as far as the toolkit knows them. For all
+# others there is code that the driver compiles on the spot.
 function(dlb_cuda_architectures out)
   set(real 75-real 80-real)
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
-    list(APPEND real 90-real 100)
+    list(APPEND real 90-real 100 120-real)
   elseif(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 11.8)
     list(APPEND real 90)
   else()

@@ -21,6 +21,9 @@ void dlb_libraries_add(json_t *environment)
 {
     json_t *versions = json_object_get(environment, "versions");
     json_t *list = dlb_json_made(json_array());
+#ifdef DLB_LINKED_IN
+    dlb_json_append(list, dlb_json_made(json_string(DLB_LINKED_IN)));
+#endif
     (void)dl_iterate_phdr(visit, list);
     if (!json_is_object(versions)) {
         versions = dlb_json_made(json_object());
