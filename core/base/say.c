@@ -20,7 +20,7 @@ static void say(FILE *out, const char *lead, const char *fmt, va_list args)
     size_t n_lead = strlen(lead);
 
     (void)vsnprintf(line, sizeof line, fmt, args);
-    memcpy(shown, lead, n_lead);
+    (void)snprintf(shown, sizeof shown, "%s", lead);
     (void)dlb_escape(line, sizeof line, DLB_ESCAPE_NAME, shown + n_lead, sizeof shown - n_lead);
     if (tell)
         tell(out, shown);

@@ -63,7 +63,7 @@ static void blocks_say_where_they_ran(void **state)
 static void chunks_are_copied_in_turns(void **state)
 {
     enum { CHUNKS = 5, BLOCKS = 2 };
-    size_t half = CHUNKS * (size_t)DLB_CUDA_CHUNK_BYTES;
+    size_t half = CHUNKS * DLB_CUDA_CHUNK_BYTES;
     (void)state;
     for (uint64_t n_iters = 0; n_iters <= 9; n_iters += n_iters < 2 ? 1 : 7)
         for (uint64_t first = 0; first < CHUNKS; first += 4) {

@@ -7,7 +7,7 @@
 /* The rate is known to the brackets' width over the time between them: 10 us in a second are 1e-5.
  * Of less time it would be a guess. */
 #define RATE_NS (0.9 * DLB_NS_PER_S)
-#define NARROW 2 /* times the first bracket's width */
+#define NARROW UINT64_C(2) /* times the first bracket's width */
 
 void dlb_gpu_clock_anchor(struct dlb_gpu_clock *clock, uint64_t before_ns, uint64_t after_ns)
 {
@@ -38,7 +38,7 @@ void dlb_gpu_clock_bound(struct dlb_gpu_clock *clock, float ms, uint64_t from_ns
 bool dlb_gpu_clock_is_narrow(const struct dlb_gpu_clock *clock, uint64_t before_ns,
                              uint64_t after_ns)
 {
-    return after_ns - before_ns <= NARROW * 2 * clock->error_ns;
+    return after_ns - before_ns <= 2 * NARROW * clock->error_ns;
 }
 
 void dlb_gpu_clock_bracket(struct dlb_gpu_clock *clock, float ms, uint64_t before_ns,

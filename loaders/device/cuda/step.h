@@ -21,7 +21,7 @@ struct CUstream_st;
 #ifndef DLB_CUDA_THREADS
 #define DLB_CUDA_THREADS 1024
 #endif
-#define DLB_CUDA_CHUNK_BYTES (DLB_CUDA_THREADS * 16) /* 16 KiB: a thread moves 16 bytes */
+#define DLB_CUDA_CHUNK_BYTES ((size_t)DLB_CUDA_THREADS * 16) /* 16 KiB: a thread moves 16 bytes */
 
 /* What the kernels of one step share. Pointers are into device memory. */
 struct dlb_cuda_work {

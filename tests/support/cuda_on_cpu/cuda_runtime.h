@@ -34,14 +34,14 @@ struct cudaLaunchConfig_t {
 };
 enum { cudaSuccess = 0, cudaErrorInvalidValue = 1 };
 
-inline thread_local dim3 threadIdx, blockIdx;
-inline dim3 gridDim;
+static thread_local dim3 threadIdx, blockIdx; /* one file includes this */
+static dim3 gridDim;
 
 namespace on_cpu
 {
 enum { warp = 32 };
-inline pthread_barrier_t all;
-inline unsigned long long lanes[1024];
+static pthread_barrier_t all;
+static unsigned long long lanes[1024];
 
 inline void wait()
 {
