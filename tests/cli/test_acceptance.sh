@@ -11,15 +11,15 @@ limit_s=280
 mkdir -p dist/dlbench/bin dist/dlbench/tests
 cp "$dlbench" dist/dlbench/bin/
 cp -r "$DLB_SOURCE_DIR/configs" dist/dlbench/
-cp -r "$DLB_SOURCE_DIR/tests/gpu" dist/dlbench/tests/
+cp -r "$DLB_SOURCE_DIR/tests/gpu" "$DLB_SOURCE_DIR/tests/fidelity" dist/dlbench/tests/
 archive=$tmp/dist/bundle.tar.gz
 tar -C dist -I 'gzip -1' -cf "$archive" dlbench
 
 # --- every check's twin
-run python3 "$acceptance" "$archive" --emulated --quick --out results
+run python3 "$acceptance" "$archive" --rehearse --quick --out results
 summary=$(cat "$out")
 expect [ "$code" -eq 0 -o "$code" -eq 1 ]
-result=$(echo results/*.json)
+result=$(echo results/rehearsal-*.json)
 expect_file "$result"
 cp "$result" "$out"
 expect_json 'd["emulated"] and d["quick"] and d["device"]["kind"] == "emulated" and len(d["bundle"]["sha256"]) == 64 and d["date"]'
@@ -41,7 +41,7 @@ expect_json 'all(r["held"] for r in d["rows"] if "forked anew" in r["name"]) and
     failed "the exit code should follow the table"
 plan=$(grep '^plan: ' "$err")
 expect [ "$(echo "$plan" | sed -nE 's/.*; ([0-9]+) s, and .*/\1/p')" -le "$(echo "$plan" | sed -nE 's/.* and ([0-9]+) s are the most/\1/p')" ]
-expect [ "$(echo "$plan" | sed -nE 's/.* and ([0-9]+) s are the most/\1/p')" -lt 480 ]
+expect [ "$(echo "$plan" | sed -nE 's/.* and ([0-9]+) s are the most/\1/p')" -lt 540 ]
 echo "$summary" | grep -Eq '^held +what +wanted +measured +detail' || failed "the table should be printed"
 
 # --- an unpacked folder; a program that ends wrong is a failed row, and never a held one
@@ -58,24 +58,31 @@ esac
 exec "$tmp/broken/bin/really" "\$@"
 SH
 chmod 755 broken/bin/dlbench
-run python3 "$acceptance" broken --emulated --quick --only augment --out results
+run python3 "$acceptance" broken --rehearse --quick --only augment --out results
 expect_exit 1
 expect_out '^NO .*planted'
+
+# --- a training that cannot be run is shown as that, and is nobody's failure
+run env PYTHON=/no/such/python python3 "$acceptance" "$folder" --rehearse --quick --only resnet-128 --out training
+expect_exit 0
+expect_out '^- .*not run .*FileNotFoundError'
 
 # --- a budget that is too small: what was not judged is named, and is no success
 cp -r "$folder" hurried
 sed -i 's/^BUDGET_S = .*/BUDGET_S = 6/' hurried/tests/gpu/program.py
-run python3 "$acceptance" hurried --emulated --only steps,idle --out results
+run python3 "$acceptance" hurried --rehearse --only steps,idle --out results
 expect_exit 4
 expect_out '; 2 not judged: .*steps.*idle'
 
 # --- stopped half-way: what was found until then is there
-python3 "$acceptance" "$folder" --emulated --only steps --out stopped >stopped.out 2>stopped.err &
+python3 "$acceptance" "$folder" --rehearse --only steps --out stopped >stopped.out 2>stopped.err &
 pid=$!
 for _ in $(seq 300); do
     if grep -q '^yes  fma steps' stopped.err; then break; fi
     sleep 0.1
 done
+[ "$(json_get "$(echo stopped/*.json)" 'd["ended"] == "cut off" and d["rows"][0]["held"]')" = True ] ||
+    failed "what was found should be written at once"
 kill -TERM "$pid"
 code=0 && wait "$pid" || code=$?
 expect [ "$code" -eq 130 ]
@@ -164,20 +171,20 @@ expect_out '^parts hold$'
 
 # --- damaged, or nowhere to write: before anything is run
 head -c 100000 "$archive" >damaged.tar.gz
-run python3 "$acceptance" damaged.tar.gz --emulated
+run python3 "$acceptance" damaged.tar.gz --rehearse
 expect_exit 3
 expect_err 'damaged\.tar\.gz'
 echo nothing >damaged.tar.zst
-run python3 "$acceptance" damaged.tar.zst --emulated
+run python3 "$acceptance" damaged.tar.zst --rehearse
 expect_exit 3
 expect_err 'damaged'
-run python3 "$acceptance" "$folder" --emulated --out "$archive/results"
+run python3 "$acceptance" "$folder" --rehearse --out "$archive/results"
 expect_exit 3
 expect_err '--out .*Not a directory'
 
 # --- where nothing may be executed
 chmod 644 hurried/bin/dlbench
-run python3 "$acceptance" hurried --emulated
+run python3 "$acceptance" hurried --rehearse
 expect_exit 3
 expect_err 'bin/dlbench.*TMPDIR'
 
@@ -185,7 +192,7 @@ expect_err 'bin/dlbench.*TMPDIR'
 run python3 "$acceptance" "$folder" --only nonsense
 expect_exit 2
 expect_err '"nonsense"'
-run python3 "$acceptance" "$tmp" --emulated
+run python3 "$acceptance" "$tmp" --rehearse
 expect_exit 3
 expect_err 'bin/dlbench'
 if [ ! -e /dev/nvidiactl ]; then

@@ -66,7 +66,7 @@ outside=$(sed -n 's/.*calling init: //p' "$tmp"/loaded.* | grep -v "^$bundle/" |
 [ -z "$outside" ] || failed "libraries from outside: $outside"
 
 # --- tests/gpu/acceptance takes the archive, and its own checks out of it
-run env CUDA_VISIBLE_DEVICES=-1 python3 "$DLB_SOURCE_DIR/tests/gpu/acceptance" "$archive" --emulated --quick --only errors --out judged
+run env CUDA_VISIBLE_DEVICES=-1 python3 "$DLB_SOURCE_DIR/tests/gpu/acceptance" "$archive" --rehearse --quick --only errors --out judged
 expect_exit 0
 expect_out '^yes +device.kind = "cuda" without a GPU'
 expect_err '^plan: errors [0-9]+ s; '

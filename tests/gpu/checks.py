@@ -1,7 +1,7 @@
 """The checks of tests/gpu/acceptance, and what they run the program with. Comes with the program, in its bundle.
 
-Every check adds rows to a table: what was wanted, what was measured, whether it held. Each has its seconds, and all have to be through
-in BUDGET_S.
+Every check adds rows to a table: what was wanted, what was measured, whether it held. Each has its seconds, and those that are run have
+to be through in BUDGET_S.
 """
 
 import concurrent.futures
@@ -17,10 +17,11 @@ import subprocess
 import sys
 import time
 
+import training
 from program import BUDGET_S, OUT_OF_TIME, Bench, CannotRun, OutOfTime, cell_processes, end_session, hold_drivers
 
 MB = 10**6
-__all__ = ["Bench", "CHECKS", "CannotRun", "identify", "run"]
+__all__ = ["Bench", "CHECKS", "CannotRun", "USUAL", "identify", "run"]
 
 
 def copies(n_bytes, n, **more):
@@ -431,7 +432,7 @@ def identify(b):
     if not doc:
         raise CannotRun(f"dlbench run failed with {code}: {err.strip()[-300:]}")
     if doc["device"]["kind"] != b.kind:
-        print(f"acceptance: no GPU answers: {doc['device']['why']}. --emulated runs the checks' twins", file=sys.stderr)
+        print(f"acceptance: no GPU answers: {doc['device']['why']}. --rehearse runs the checks' twins", file=sys.stderr)
         sys.exit(77)
     about.update(device=doc["device"], dlbench=doc["dlbench"], kernel=doc["environment"]["kernel"], cpu=doc["environment"]["cpu"])
     if not b.emulated:
@@ -447,7 +448,8 @@ def identify(b):
 # and half a second of ceiling, or three steps, beside what it measures.
 CHECKS = {"h2d": (h2d, 63), "overlap": (overlap, 25), "idle": (idle, 24), "steps": (steps, 50), "model": (model, 85),
           "checksums": (checksums, 45), "errors": (errors, 25), "augment": (augment, 40), "imagenet": (imagenet, 45),
-          "sanitizer": (sanitizer, 50)}
+          "sanitizer": (sanitizer, 50), "resnet-32": (training.resnet_32, 490), "resnet-128": (training.resnet_128, 490)}
+USUAL = [name for name in CHECKS if not name.startswith("resnet-")]  # without --only; each of the others is a run of its own
 
 
 def plan(names):

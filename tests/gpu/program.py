@@ -7,9 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
-BUDGET_S = 465
+BUDGET_S = 510
 OUT_OF_TIME = "out of time"  # in the place of what would have been measured
 HELD = {True: "yes", False: "NO", None: "-"}
 
@@ -89,7 +90,8 @@ class Bench:
         self.bare = os.path.join(bundle, "libexec", "bare_copy")
         self.kind = "emulated" if args.emulated else "cuda"
         self.end = time.monotonic() + BUDGET_S
-        self.table, self.numbers = {}, itertools.count(1)
+        self.table, self.figures, self.numbers = {}, [], itertools.count(1)
+        self.save, self.lock = lambda: None, threading.Lock()  # save is called after each row and figure
         self.check = ""
         self.drivers = []  # open until this program ends
         self.one_process = False  # the GPU's compute mode is "exclusive process"
@@ -100,10 +102,18 @@ class Bench:
         return [row for rows in self.table.values() for row in rows]
 
     def row(self, name, wanted, measured, held, detail=""):
-        self.table.setdefault(self.check, []).append({
-            "check": self.check, "name": name, "wanted": wanted, "measured": measured, "held": held,
-            "detail": " ".join(detail.split())})
-        print(f"{HELD[held]:4} {name}: {measured}", file=sys.stderr, flush=True)
+        with self.lock:
+            self.table.setdefault(self.check, []).append({
+                "check": self.check, "name": name, "wanted": wanted, "measured": measured, "held": held,
+                "detail": " ".join(detail.split())})
+            print(f"{HELD[held]:4} {name}: {measured}", file=sys.stderr, flush=True)
+            self.save()
+
+    def keep(self, **figures):
+        """What a run measured, for the result: a row is of several."""
+        with self.lock:
+            self.figures.append({"check": self.check, **figures})
+            self.save()
 
     def command(self, argv, limit_s=120, env=None, look=None):
         left = self.end - time.monotonic()
