@@ -67,6 +67,7 @@ class Training:
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01, momentum=0.9)
 
     def step(self, images, labels):
+        images = images.to(memory_format=torch.channels_last)
         with torch.autocast(DEVICE.type, dtype=torch.bfloat16, enabled=not CPU):
             loss = self.loss(self.model(images), labels)
         loss.backward()
@@ -126,7 +127,7 @@ def measured(loader, training, window):
         nth = -1
         for nth, (images, labels) in enumerate(loader):
             in_hand_ns = time.monotonic_ns()
-            images = images.to(DEVICE, non_blocking=True, memory_format=torch.channels_last)
+            images = images.to(DEVICE, non_blocking=True)
             labels = labels.to(DEVICE, non_blocking=True)
             start = clock.mark()
             training.step(images, labels)

@@ -111,7 +111,8 @@ class Training:
                 "dataset.path": self.images, "loader.kind": "torch", "loader.batch_size": self.batch, "loader.num_workers": workers,
                 "loader.pin_memory": pin, "loader.prefetch_factor": 2, "loader.persistent_workers": workers > 0, "device.prefetch": 1,
                 "device.host_busy_frac": round(self.host["host_busy_frac"], 4), "device.step_source": self.calibrated["target"],
-                "device.step_ms": self.calibrated["step_ms"], "run.max_batches": batches, "run.warmup_batches": warmup,
+                **{f"device.{key}": self.calibrated[key] for key in ("step_ms", "step_dist", "step_stdev_ms")},
+                "run.max_batches": batches, "run.warmup_batches": warmup,
                 "run.epochs": 2 + (warmup + batches) // (self.n_images // self.batch), "python.interpreter": os.environ.get("PYTHON", sys.executable)},
                 config=os.path.join(self.b.bundle, "configs", "imagenet.toml"))
             run = {"workers": workers, "pin": pin, "samples_per_s": cell["samples_per_s"]["median"],

@@ -47,7 +47,7 @@ class Planted(program.Bench):
             out = json.dumps({"torch": "planted", "host_busy_frac": 0.5})
         elif "calibrate" in argv:
             assert env["RESNET_BATCH"] == "32" and "RESNET_CPU" not in env
-            out = json.dumps({"step_ms": 12.5, "clock": "planted", "target": "resnet.py:make_step"})
+            out = json.dumps({"step_ms": 12.5, "step_dist": "constant", "step_stdev_ms": 0, "clock": "planted", "target": "resnet.py:make_step"})
         else:
             self.n_loops += 1
             cells = json.loads(argv[argv.index("--cells") + 1])
