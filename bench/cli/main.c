@@ -20,6 +20,7 @@
 #include "bench/cli/keys.h"
 #include "bench/cli/page.h"
 #include "bench/cli/print.h"
+#include "bench/cli/together.h"
 #include "bench/cli/verb.h"
 #include "core/base/mem.h"
 
@@ -105,7 +106,12 @@ int main(int argc, char **argv)
     int code;
 
     dlb_streams_prepare();
+    const struct dlb_verb *verb = argc > 1 ? dlb_verb_by_name(argv[1], &err) : NULL;
+    bool all = verb && (verb->flags & DLB_FLAG_RANKS) && !dlb_args_want_help(argc - 2, argv + 2);
+    if (dlb_together_begin(all, &code))
+        return code;
     code = dispatch(argc, argv);
+    dlb_together_end();
     if (code != DLB_EXIT_OK && dlb_args_want_json(argc - 1, argv + 1))
         dlb_print_error_json();
     if (dlb_streams_finish(&err) != DLB_OK) {

@@ -46,6 +46,7 @@ enum {
     DLB_FLAG_QUIET = 1 << 20,   /* --quiet: no progress on stderr */
     DLB_FLAG_REPORT = 1 << 16,  /* --format, --prometheus FILE */
     DLB_FLAG_TRACE = 1 << 17,   /* --trace FILE */
+    DLB_FLAG_RANKS = 1 << 18,   /* under a launcher it measures on all ranks; takes no argument */
     DLB_FLAG_HIDDEN = 1 << 4,   /* not in the help: dlbench starts its child processes with it */
 };
 

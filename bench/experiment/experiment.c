@@ -2,6 +2,7 @@
 
 #include "bench/cli/again.h"
 #include "bench/cli/print.h"
+#include "bench/cli/together.h"
 #include "bench/cli/version.h"
 #include "bench/experiment/compared.h"
 #include "bench/experiment/preview.h"
@@ -19,6 +20,7 @@
 #include "core/host/osacct.h"
 #include "scenarios/judge/summary.h"
 #include "scenarios/plan/devices.h"
+#include "scenarios/ranks/team.h"
 #include "scenarios/run/runner.h"
 
 #include <math.h>
@@ -40,6 +42,8 @@ struct experiment {
     char *arguments; /* that the run was begun with */
     json_t *environment;
     struct dlb_watch watch;
+    struct dlb_link *team;  /* the ranks that a launcher started, this one as the first; or NULL */
+    json_t *nodes, *clocks; /* of them */
 };
 
 static void say_waiting(void *ctx)
@@ -122,6 +126,11 @@ static int open_folder(struct experiment *x, struct dlb_err *err)
 static int prepare(struct experiment *x, struct dlb_err *err)
 {
     int rc = x->args->resume ? reopen(x, err) : DLB_OK;
+    if (rc)
+        return rc;
+    rc = dlb_together_settings(x->team, x->args->cfg, x->args->resume, err);
+    if (!rc && x->team)
+        rc = dlb_team_meet(x->team, &x->nodes, err);
     if (rc)
         return rc;
     dlb_resume_remember(&x->resume, x->args->cfg, x->args->cfg_b);
@@ -227,6 +236,8 @@ static json_t *build(const struct experiment *x, bool unfinished, struct dlb_jud
         .plan = &x->plan,
         .results = &x->results,
         .judgement = judgement,
+        .nodes = x->nodes,
+        .clocks = x->clocks,
         .partial = unfinished || x->results.interrupted || failed || cut,
     };
     json_t *doc = dlb_summary_build(&in);
@@ -248,6 +259,12 @@ static void save(void *ctx)
     dlb_judgement_free(&judgement);
 }
 
+static int run_on_all(void *team, const struct dlb_child *how, struct dlb_cell_result *result,
+                      struct dlb_err *err)
+{
+    return dlb_team_run(team, how, result, err);
+}
+
 static int execute(struct experiment *x, struct dlb_err *err)
 {
     x->watch.plan = &x->plan;
@@ -265,6 +282,8 @@ static int execute(struct experiment *x, struct dlb_err *err)
         .kept = &x->resume.kept,
         .scenario = x->scenario,
         .traces = x->args->trace != NULL,
+        .run_cell = x->team ? run_on_all : NULL,
+        .team = x->team,
     };
     const struct dlb_resume_run run = this_run(x);
     int rc = dlb_result_begin(&x->folder, x->environment, err);
@@ -361,6 +380,7 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     struct dlb_err late;
     if (ran)
         (void)dlb_print_err(err);
+    x->clocks = x->team ? dlb_team_clocks(x->team) : NULL;
     json_t *doc = build(x, ran != DLB_OK, &judgement);
     int ruled = dlb_rules_put(x->args, doc, NULL, &late) ? dlb_print_err(&late) : DLB_EXIT_OK;
     int traced = dlb_traced_finish(x->args, &x->folder, &judgement, doc);
@@ -428,6 +448,7 @@ int dlb_experiment_run(const struct dlb_args *args, const struct dlb_scenario *s
     x->args = args;
     x->scenario = scenario;
     x->arguments = dlb_again(args);
+    x->team = args->dry_run ? NULL : dlb_together();
     x->host.available_bytes = dlb_os_mem_available_bytes();
     if (args->dry_run) {
         code = dry_run(x, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
@@ -452,6 +473,8 @@ int dlb_experiment_run(const struct dlb_args *args, const struct dlb_scenario *s
     dlb_resume_close(&x->resume);
     free(x->arguments);
     json_decref(x->environment);
+    json_decref(x->nodes);
+    json_decref(x->clocks);
     free(x->subject.shard_samples);
     free(x);
     return code;

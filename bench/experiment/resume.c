@@ -16,7 +16,6 @@
 #include <string.h>
 
 #define PROGRAM "/proc/self/exe"
-#define PROGRAM_MAX_BYTES ((size_t)1 << 30)
 #define VALUE_SHOWN 60 /* bytes */
 
 /* The parts of the first record that have to be the same, in the order in which they are compared.
@@ -34,14 +33,8 @@ static const struct part {
 /* Of a file's content; null: it cannot be read. New reference. */
 static json_t *hash_of_file(const char *path)
 {
-    struct dlb_err ignored;
-    char *text = NULL;
-    size_t n_bytes = 0;
-    json_t *hash = json_null();
-    if (dlb_read_file(path, PROGRAM_MAX_BYTES, &text, &n_bytes, &ignored) == DLB_OK)
-        hash = dlb_json_hex(dlb_hash64(text, n_bytes, 0));
-    free(text);
-    return hash;
+    uint64_t hash = 0;
+    return dlb_hash_file(path, &hash) ? dlb_json_hex(hash) : json_null();
 }
 
 /* Version, commit, and what tells builds of the same commit apart. */

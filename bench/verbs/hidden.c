@@ -69,12 +69,9 @@ int dlb_hidden_exit(int rc, struct dlb_err *err)
     return rc && err->code == DLB_ERR_NO_SPACE ? DLB_CHILD_EXIT_NO_SPACE : code;
 }
 
-struct dlb_pulse *dlb_hidden_heartbeat(const char *fd)
+void *dlb_hidden_shared(const char *fd, size_t n_bytes)
 {
-    struct dlb_pulse *pulse;
-
-    if (!fd)
-        return NULL;
-    pulse = mmap(NULL, sizeof(*pulse), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(fd), 0);
-    return pulse == MAP_FAILED ? NULL : pulse;
+    void *memory =
+        fd ? mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(fd), 0) : MAP_FAILED;
+    return memory == MAP_FAILED ? NULL : memory;
 }

@@ -22,10 +22,10 @@ struct dlb_hidden_flag {
 int dlb_hidden_flags(const struct dlb_args *args, const char *verb,
                      const struct dlb_hidden_flag *flags, struct dlb_err *err);
 
-/* Maps the shared memory through which the parent watches this process, for the rest of its life.
- * `fd` is the value of --heartbeat-fd. NULL if it is NULL or cannot be mapped: no one watches then.
- */
-struct dlb_pulse *dlb_hidden_heartbeat(const char *fd);
+/* Maps memory that this process shares with the one that started it, for the rest of its life. `fd`
+ * is the value of --heartbeat-fd or --meet-fd. NULL if it is NULL or cannot be mapped: nobody
+ * watches then. */
+void *dlb_hidden_shared(const char *fd, size_t n_bytes);
 
 /* Reads a JSON object of at most 1 MiB; *out: new reference. */
 int dlb_hidden_read(const char *path, json_t **out, struct dlb_err *err);

@@ -40,7 +40,7 @@ static void leave(void *ctx)
 static int run(const struct dlb_args *args)
 {
     const char *spec_path = NULL, *result = NULL, *mode = NULL, *heartbeat_fd = NULL, *memo = NULL,
-               *data_id = NULL, *trace_path = NULL;
+               *data_id = NULL, *trace_path = NULL, *meet_fd = NULL;
     const struct dlb_hidden_flag flags[] = {{"--spec", &spec_path, true},
                                             {"--result", &result, true},
                                             {"--mode", &mode, false},
@@ -48,6 +48,7 @@ static int run(const struct dlb_args *args)
                                             {"--data-id", &data_id, false},
                                             {"--trace", &trace_path, false},
                                             {"--heartbeat-fd", &heartbeat_fd, false},
+                                            {"--meet-fd", &meet_fd, false},
                                             {NULL, NULL, false}};
     struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
     struct dlb_err err;
@@ -58,12 +59,13 @@ static int run(const struct dlb_args *args)
         dlb_mem_at_exhaustion(leave, NULL);
         dlb_catch_interrupts();
         struct dlb_trace trace = {0};
-        struct dlb_cell_watch watch = {dlb_hidden_heartbeat(heartbeat_fd),
+        struct dlb_cell_watch watch = {dlb_hidden_shared(heartbeat_fd, sizeof(struct dlb_pulse)),
                                        &dlb_interrupted,
                                        memo,
                                        data_id ? strtoull(data_id, NULL, 16) : 0,
                                        memo, /* the folder of this run: dlbench removes it whole */
-                                       trace_path ? &trace : NULL};
+                                       trace_path ? &trace : NULL,
+                                       dlb_hidden_shared(meet_fd, sizeof(struct dlb_meet))};
         struct dlb_cell_result measured;
         enum dlb_cell_mode how = mode_of(mode);
         if (how == DLB_MODE_BASELINE)
@@ -89,7 +91,7 @@ const struct dlb_verb dlb_verb_cell = {
     .summary = "Measure one repetition of one cell: dlbench starts this itself",
     .usage = "dlbench cell --spec FILE --result FILE [--mode measure|ceiling|warm|baseline] "
              "[--memo FOLDER] "
-             "[--data-id HEX] [--trace FILE] [--heartbeat-fd N]",
+             "[--data-id HEX] [--trace FILE] [--heartbeat-fd N] [--meet-fd N]",
     .details = "Reads a flat JSON configuration, and writes what it measured or why it failed.",
     .flags = DLB_FLAG_HIDDEN,
     .run = run,

@@ -38,8 +38,8 @@ const struct dlb_verb dlb_verb_run = {
         "--trace FILE writes what each worker, the training loop and the accelerator did when, as "
         "Chrome's trace JSON: open it in https://ui.perfetto.dev. It is of the repetition whose "
         "stages the result has; report.html draws its first steps.",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_RESUME | DLB_FLAG_JSON | DLB_FLAG_PLAN |
-             DLB_FLAG_RULES | DLB_FLAG_TRACEML | DLB_FLAG_TRACE | DLB_FLAG_QUIET,
+    .flags = DLB_FLAG_RANKS | DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_RESUME | DLB_FLAG_JSON |
+             DLB_FLAG_PLAN | DLB_FLAG_RULES | DLB_FLAG_TRACEML | DLB_FLAG_TRACE | DLB_FLAG_QUIET,
     .examples = {"dlbench run --config quickstart.toml",
                  "dlbench run --config my.toml --loader.num_workers 8 --loader.pin_memory true",
                  "dlbench run --config my.toml --run.cache cold"},

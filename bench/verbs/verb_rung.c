@@ -51,8 +51,8 @@ static int run(const struct dlb_args *args)
         dlb_mem_at_exhaustion(leave, NULL);
         dlb_catch_interrupts();
         struct dlb_rung_result measured;
-        dlb_gap_rung_run(&params, name, &dlb_interrupted, dlb_hidden_heartbeat(heartbeat_fd),
-                         &measured);
+        dlb_gap_rung_run(&params, name, &dlb_interrupted,
+                         dlb_hidden_shared(heartbeat_fd, sizeof(struct dlb_pulse)), &measured);
         json_t *doc = dlb_rung_result_to_json(&measured);
         rc = dlb_hidden_write(result, doc, &err);
         if (!rc && measured.stuck)

@@ -223,7 +223,7 @@ const struct dlb_verb dlb_verb_storage = {
         "--baseline fio lets fio read the same files with the same sizes, depth and kind of reads, "
         "in turns with N + 1 accelerators, and shows which share of its rate they reach.\n\n"
         "--resume DIR, the result's folder, goes on with a search that was cut off.",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_RESUME | DLB_FLAG_JSON |
+    .flags = DLB_FLAG_RANKS | DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_RESUME | DLB_FLAG_JSON |
              DLB_FLAG_WORKLOAD | DLB_FLAG_STORAGE | DLB_FLAG_RULES | DLB_FLAG_QUIET,
     .examples = {"dlbench gen --workload resnet50 --path /mnt/resnet50",
                  "dlbench storage --workload resnet50 --accelerator h100 --path /mnt/resnet50",

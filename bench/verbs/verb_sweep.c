@@ -95,8 +95,8 @@ const struct dlb_verb dlb_verb_sweep = {
         "--resume DIR goes on with it, and with a sweep that was killed or ran out of disk; DIR is "
         "the result's folder, which has the configuration:\n\n"
         "  dlbench sweep --resume results/first",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_RESUME | DLB_FLAG_JSON | DLB_FLAG_PLAN |
-             DLB_FLAG_SWEEP | DLB_FLAG_RULES | DLB_FLAG_QUIET,
+    .flags = DLB_FLAG_RANKS | DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_RESUME | DLB_FLAG_JSON |
+             DLB_FLAG_PLAN | DLB_FLAG_SWEEP | DLB_FLAG_RULES | DLB_FLAG_QUIET,
     .examples = {"dlbench sweep --config quickstart.toml",
                  "dlbench sweep --config my.toml --set 'sweep.loader.num_workers=[4, 8, 16]'",
                  "dlbench sweep --config my.toml --dry-run"},

@@ -5,10 +5,14 @@
 #ifndef DLB_CORE_BASE_HASH_H
 #define DLB_CORE_BASE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 uint64_t dlb_hash64(const void *data, size_t n_bytes, uint64_t seed);
+
+/* Of a file's content, of up to 1 GiB. False: it cannot be read. */
+bool dlb_hash_file(const char *path, uint64_t *hash);
 
 /* The same hash, of bytes that arrive in pieces. The state belongs to its holder; it holds no
  * pointers and needs no end. */

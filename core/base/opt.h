@@ -43,6 +43,7 @@ enum dlb_opt_needs {
     DLB_NEEDS_MANY_READS,        /* loader.io = "io_uring" */
     DLB_NEEDS_COLD_RUN,          /* run.cache = "cold", of stored bytes */
     DLB_NEEDS_MANY_ACCELERATORS, /* accelerators.count > 1 */
+    DLB_NEEDS_STEPS_TOGETHER,    /* ... or run.world > 1 */
     DLB_NEEDS_SHUFFLED_SHARDS,   /* iterable data with loader.shuffle */
     DLB_NEEDS_VARIED_STEPS,      /* a device.step_dist other than "constant" */
     DLB_NEEDS_EPOCH_BORDERS,     /* enough run.epochs to measure a border between epochs */

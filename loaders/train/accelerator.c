@@ -82,7 +82,7 @@ static void spend_between(struct dlb_accelerator *a, uint64_t now_ns)
 {
     uint64_t from_ns = a->since_ns > a->account.start_ns ? a->since_ns : a->account.start_ns;
 
-    if (a->common->how->n_feeds == 1)
+    if (!a->common->how->ready)
         from_ns = a->common->epoch_start_ns;
     spend(a, DLB_CS_EPOCH_START, from_ns, now_ns);
 }
@@ -111,7 +111,7 @@ void dlb_accelerator_drain(struct dlb_accelerator *a)
 {
     uint64_t now_ns = dlb_now_ns();
 
-    if (a->common->how->n_feeds > 1)
+    if (a->common->how->ready)
         spend(a, DLB_CS_EPOCH_START, a->since_ns, now_ns);
     a->draining = true;
     a->n_keep = 0;
@@ -396,7 +396,7 @@ static bool enough(struct dlb_accelerator *a)
         return false;
     if (a->span.closed && !a->has_enough) {
         a->has_enough = true;
-        if (how->n_feeds > 1) {
+        if (how->ready) {
             uint64_t now_ns = dlb_now_ns();
             spend(a, DLB_CS_INPUT_WAIT, a->since_ns, now_ns);
             a->since_ns = now_ns;

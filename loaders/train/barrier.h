@@ -3,9 +3,13 @@
  *
  * Floor 3. One thread, which drives all accelerators. It never sleeps here: on a virtual timeline
  * the end of a step is known when the step is handed to the device. So the next step can be handed
- * over as soon as all accelerators have handed over theirs. */
+ * over as soon as all accelerators have handed over theirs. With other ranks, the last end here is
+ * told them; the round ends when all ranks have told theirs. A rank without batches does not hold
+ * up the others: it takes part again with its next step. */
 #ifndef DLB_LOADERS_TRAIN_BARRIER_H
 #define DLB_LOADERS_TRAIN_BARRIER_H
+
+#include "loaders/meet.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,6 +20,8 @@ struct dlb_barrier {
     uint64_t round;
     uint64_t end_ns, last_end_ns; /* latest end of a step: in this round so far, in the last one */
     uint64_t input_ns, last_input_ns; /* how long that latest step waited for its batch */
+    struct dlb_meet *meet;            /* of other ranks; NULL: there are none */
+    bool asks;                        /* they are asked, and have not answered */
 };
 
 /* An epoch starts: all accelerators are members again, at round 0. Its first steps start when all
@@ -29,14 +35,49 @@ static inline void dlb_barrier_reset(struct dlb_barrier *barrier, uint32_t n_mem
     barrier->last_input_ns = 0;
 }
 
-static inline void dlb_barrier_turn(struct dlb_barrier *barrier)
+static inline void dlb_barrier_end(struct dlb_barrier *barrier)
 {
-    if (barrier->n_members == 0 || barrier->n_passed < barrier->n_members)
-        return;
     barrier->n_passed = 0;
     barrier->round++;
     barrier->last_end_ns = barrier->end_ns;
     barrier->last_input_ns = barrier->input_ns;
+}
+
+static inline void dlb_barrier_turn(struct dlb_barrier *barrier)
+{
+    if (barrier->asks || barrier->n_members == 0 || barrier->n_passed < barrier->n_members)
+        return;
+    if (barrier->meet) {
+        dlb_meet_ask(barrier->meet, barrier->end_ns, barrier->input_ns);
+        barrier->asks = true;
+    } else {
+        dlb_barrier_end(barrier);
+    }
+}
+
+/* The other ranks have answered: the round ends when the last of them ends. */
+static inline void dlb_barrier_take(struct dlb_barrier *barrier)
+{
+    barrier->asks = false;
+    barrier->end_ns = barrier->meet->end_ns;
+    barrier->input_ns = barrier->meet->input_ns;
+    dlb_barrier_end(barrier);
+}
+
+/* Whether the other ranks have answered; does not block. */
+static inline void dlb_barrier_look(struct dlb_barrier *barrier)
+{
+    if (barrier->asks && dlb_meet_is_answered(barrier->meet))
+        dlb_barrier_take(barrier);
+}
+
+/* Behind an epoch: sleeps until they have. False: it was cancelled. */
+static inline bool dlb_barrier_settle(struct dlb_barrier *barrier, const atomic_bool *cancel)
+{
+    if (barrier->asks && !dlb_meet_wait(barrier->meet, cancel))
+        return false;
+    dlb_barrier_look(barrier);
+    return true;
 }
 
 /* A member hands over its step of this round. It waited for the batch from asked_ns to ready_ns,

@@ -14,6 +14,7 @@ struct consumer {
     uint32_t first;         /* the accelerator that is advanced first */
     struct dlb_epoch spare; /* epochs beyond those kept */
     struct dlb_au *au;      /* [n] */
+    struct dlb_share *each; /* [n] */
 };
 
 /* The result of a pass over all accelerators. */
@@ -21,7 +22,7 @@ struct pass {
     uint32_t n_going;
     uint64_t wake_ns; /* the earliest time that one can go on; 0: now */
     bool watch;       /* a device runs dry if the thread wakes up late */
-    bool wants;       /* an accelerator waits for a batch */
+    bool wants;       /* an accelerator waits for a batch, or all for other ranks */
 };
 
 /* True while the accelerator only waits for a step that has not ended. */
@@ -37,6 +38,7 @@ static int pass_all(struct consumer *c, struct pass *pass, struct dlb_err *err)
     uint64_t now_ns = dlb_now_ns(), dry_ns = UINT64_MAX;
     uint64_t round = c->common.barrier.round;
     uint32_t first = c->first;
+    dlb_barrier_look(&c->common.barrier);
     bool cancelled = dlb_consume_cancelled(c->common.how); /* dlb_accelerator_advance reports it */
 
     *pass = (struct pass){.wake_ns = UINT64_MAX};
@@ -59,6 +61,7 @@ static int pass_all(struct consumer *c, struct pass *pass, struct dlb_err *err)
         if (a->at == DLB_AT_SETTLE && a->dry_ns < dry_ns)
             dry_ns = a->dry_ns;
     }
+    pass->wants = pass->wants || c->common.barrier.asks;
     if (c->common.barrier.round != round)
         pass->wake_ns = 0;
     pass->watch = dry_ns < UINT64_MAX && dry_ns - DLB_WATCH_NS < pass->wake_ns;
@@ -85,15 +88,15 @@ static void sleep_all(struct dlb_event *ready, uint32_t seen, const struct pass 
 }
 
 /* Runs until every accelerator is at DLB_AT_ENDED. A single one blocks inside its advance; with
- * several the thread sleeps here. */
+ * several, and where other ranks are waited for, the thread sleeps here. */
 static int drive(struct consumer *c, struct dlb_err *err)
 {
     struct dlb_event *ready = c->common.how->ready;
     int rc = DLB_OK;
 
-    while (c->n == 1 && rc == DLB_OK && c->accelerators->at != DLB_AT_ENDED)
+    while (!ready && rc == DLB_OK && c->accelerators->at != DLB_AT_ENDED)
         rc = dlb_accelerator_advance(c->accelerators, DLB_SLICE_NS, err);
-    while (c->n > 1 && rc == DLB_OK) {
+    while (ready && rc == DLB_OK) {
         struct pass pass;
         uint32_t seen = dlb_event_seq(ready);
         rc = pass_all(c, &pass, err);
@@ -138,6 +141,8 @@ static int run_epoch(struct consumer *c, uint32_t number, struct dlb_err *err)
 
     if (rc == DLB_OK)
         rc = drive(c, err);
+    if (rc == DLB_OK && !dlb_barrier_settle(&c->common.barrier, c->common.how->cancel))
+        rc = dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
     epoch->ended = rc == DLB_OK;
     for (uint32_t i = 0; i < c->n; i++) {
         epoch->ended = epoch->ended && c->accelerators[i].ended;
@@ -157,63 +162,6 @@ static int drain(struct consumer *c, struct dlb_err *err)
     return drive(c, err);
 }
 
-/* Summed over accelerators: the rate, and the parts of each one's window as fractions of it. */
-struct sums {
-    double samples_per_ns;
-    double busy, idle_input, idle_copy, late_copy, epoch_idle, epoch_other;
-};
-
-static void add_window(struct sums *sum, const struct dlb_share *one)
-{
-    double window_ns = (double)one->window_ns;
-
-    sum->samples_per_ns += (double)one->n_samples / window_ns;
-    sum->busy += (double)one->busy_ns / window_ns;
-    sum->idle_input += (double)one->idle_input_ns / window_ns;
-    sum->idle_copy += (double)one->idle_copy_ns / window_ns;
-    sum->late_copy += (double)one->late_copy_ns / window_ns;
-    sum->epoch_idle += (double)one->epoch_idle_ns / window_ns;
-    sum->epoch_other += (double)one->epoch_other_ns / window_ns;
-}
-
-/* The mean fraction of n accelerators, of the total's window. */
-static uint64_t mean_ns(double sum, uint32_t n, const struct dlb_share *total)
-{
-    return (uint64_t)(sum / n * (double)total->window_ns);
-}
-
-/* Sums the counts. The window is the one in which a mean accelerator would have made them: their
- * number over the sum of the rates. It stays 0 where an accelerator has no complete window. */
-static void add_windows(const struct consumer *c, struct dlb_share *total)
-{
-    struct sums sum = {0};
-    bool all = true;
-
-    for (uint32_t i = 0; i < c->n; i++) {
-        const struct dlb_share *one = &c->accelerators[i].window.share;
-        total->n_steps += one->n_steps;
-        total->n_samples += one->n_samples;
-        total->n_bytes += one->n_bytes;
-        if (one->window_ns == 0)
-            all = false;
-        else
-            add_window(&sum, one);
-    }
-    if (!all || sum.samples_per_ns <= 0)
-        return;
-    total->window_ns = (uint64_t)((double)total->n_samples / sum.samples_per_ns);
-    total->busy_ns = mean_ns(sum.busy, c->n, total);
-    total->idle_input_ns = mean_ns(sum.idle_input, c->n, total);
-    total->idle_copy_ns = mean_ns(sum.idle_copy, c->n, total);
-    total->late_copy_ns = mean_ns(sum.late_copy, c->n, total);
-    total->epoch_idle_ns = mean_ns(sum.epoch_idle, c->n, total);
-    total->epoch_other_ns = mean_ns(sum.epoch_other, c->n, total);
-    uint64_t sum_ns = total->busy_ns + total->idle_input_ns + total->idle_copy_ns;
-    if (sum_ns > total->window_ns) /* by a rounding */
-        total->window_ns = sum_ns;
-    total->idle_other_ns = total->window_ns - sum_ns;
-}
-
 /* Adds up what the accelerators measured. */
 static void add_up(struct consumer *c)
 {
@@ -226,8 +174,7 @@ static void add_up(struct consumer *c)
     for (uint32_t i = 0; i < c->n; i++) {
         const struct dlb_share *one = &c->accelerators[i].window.share;
         dlb_accelerator_close(&c->accelerators[i]);
-        total->wall_ns += one->wall_ns;
-        total->unaccounted_ns += one->unaccounted_ns;
+        c->each[i] = *one;
         c->au[i] = one->au;
         if (i == 0)
             out->pace = c->accelerators->window.pace;
@@ -236,13 +183,7 @@ static void add_up(struct consumer *c)
         if (i < DLB_SHARES_KEPT)
             out->share[i] = *one;
     }
-    if (c->n == 1) { /* exact */
-        *total = c->accelerators->window.share;
-    } else {
-        total->wall_ns /= c->n;
-        total->unaccounted_ns /= c->n;
-        add_windows(c, total);
-    }
+    dlb_shares_add_up(c->each, NULL, c->n, total);
     dlb_au_mean(c->au, c->n, &total->au, &out->lowest);
 }
 
@@ -256,8 +197,10 @@ static int check(const struct dlb_consume *how, struct dlb_err *err)
                         "device.host_busy_frac needs accelerators.count = 1: one thread drives "
                         "%u accelerators here, each of which would have a process of its own",
                         how->n_feeds);
-    if (how->n_feeds > 1 && (!how->device->due || !how->ready))
-        DLB_BUG("many accelerators need a timeline and something to sleep on");
+    if ((how->n_feeds > 1 || how->meet) && !how->ready)
+        DLB_BUG("many accelerators need something to sleep on");
+    if (how->ready && !how->device->due)
+        DLB_BUG("many accelerators need a timeline");
     return DLB_OK;
 }
 
@@ -267,12 +210,14 @@ static int begin(struct consumer *c, const struct dlb_consume *how, struct dlb_c
     c->n = how->n_feeds;
     c->accelerators = calloc(c->n, sizeof *c->accelerators);
     c->au = calloc(c->n, sizeof *c->au);
-    if (!c->accelerators || !c->au)
+    c->each = calloc(c->n, sizeof *c->each);
+    if (!c->accelerators || !c->au || !c->each)
         return dlb_fail_memory(err, NULL, c->n * (sizeof *c->accelerators + sizeof *c->au));
     c->common = (struct dlb_common){.how = how,
                                     .out = out,
                                     .shared = c->n > 1 && how->feeds[0].loader_state ==
                                                               how->feeds[1].loader_state,
+                                    .barrier.meet = how->meet,
                                     .n_short = c->n};
     for (uint32_t i = 0; i < c->n; i++)
         dlb_accelerator_open(&c->accelerators[i], &c->common, &how->feeds[i]);
@@ -304,6 +249,7 @@ int dlb_consume(const struct dlb_consume *how, struct dlb_consumed *out, struct 
         dlb_accelerator_free(&c->accelerators[i]);
     free(c->accelerators);
     free(c->au);
+    free(c->each);
     free(c);
     return rc;
 }

@@ -24,6 +24,7 @@
 #include "core/measure/trace.h"
 #include "loaders/device/device.h"
 #include "loaders/loader.h"
+#include "loaders/meet.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -38,10 +39,12 @@ struct dlb_feed {
 struct dlb_consume {
     const struct dlb_loader *loader;
     const struct dlb_device *device;
-    const struct dlb_feed *feeds; /* [n_feeds]; several need a device with `due` */
+    const struct dlb_feed *feeds; /* [n_feeds]; with `ready` a device with `due` is needed */
     uint32_t n_feeds;
-    struct dlb_event *ready; /* signalled by the loaders (dlb_job.ready); several feeds only */
-    bool barrier;            /* several feeds: all steps k end before any step k + 1 starts */
+    struct dlb_event *ready; /* signalled by the loaders (dlb_job.ready), and by `meet`; NULL: one
+                                feed, which meets none */
+    bool barrier;            /* all steps k end before any step k + 1 starts */
+    struct dlb_meet *meet;   /* ... on other ranks, too, where they meet; else NULL */
     uint32_t device_prefetch;
     uint32_t n_epochs;
     uint64_t max_batches;    /* that each accelerator measures, to which the rest of the last round
@@ -99,6 +102,14 @@ struct dlb_share {
 };
 
 #define DLB_SHARES_KEPT 16
+
+/* Adds the order of one more accelerator or rank to an epoch's order, which chains those of all. */
+uint64_t dlb_tally_chain(uint64_t epoch_order, uint64_t order);
+
+/* What several accelerators did together, as in dlb_consumed.total; without total->au. `of`: of how
+ * many accelerators each is the total; NULL: of one. */
+void dlb_shares_add_up(const struct dlb_share *each, const uint32_t *of, uint32_t n,
+                       struct dlb_share *total);
 
 /* What all accelerators did together. With many, counts and stages are sums, and times are those of
  * a mean accelerator: total.n_samples / total.window_ns is the sum of their rates, each part of

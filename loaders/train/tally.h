@@ -26,7 +26,4 @@ void dlb_tally_reset(struct dlb_tally *tally);
 int dlb_tally_add(struct dlb_tally *tally, const struct dlb_batch *batch, struct dlb_epoch *epoch,
                   uint64_t *order, struct dlb_err *err);
 
-/* Adds the order of one more accelerator to the epoch's order, which chains those of all. */
-uint64_t dlb_tally_chain(uint64_t epoch_order, uint64_t order);
-
 #endif

@@ -8,11 +8,10 @@
 #include "scenarios/cell/beside.h"
 #include "scenarios/cell/cache.h"
 #include "scenarios/cell/choose.h"
-#include "scenarios/cell/expected.h"
+#include "scenarios/cell/count.h"
 #include "scenarios/cell/fill.h"
 #include "scenarios/cell/numa.h"
 #include "scenarios/cell/rings.h"
-#include "scenarios/spec/rounds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +132,19 @@ static int check_shares(const struct cell *c, struct dlb_err *err)
                     shape->iterable ? "shards" : "samples");
 }
 
+/* At each step of several accelerators, or of all ranks'. */
+static bool has_barrier(const struct cell *c)
+{
+    return c->spec.accelerators.barrier && (c->spec.accelerators.count > 1 || c->watch->meet);
+}
+
+/* What wakes the loop of several accelerators, and one that waits for other ranks; else NULL. */
+static struct dlb_event *ready_event(const struct cell *c)
+{
+    bool many = c->spec.accelerators.count > 1 || has_barrier(c);
+    return !many ? NULL : c->watch->meet ? &c->watch->meet->ready : c->ready.addr;
+}
+
 /* Each accelerator is a rank of its own within this process's share, unless they share a loader. */
 static void fill_job(struct cell *c, uint32_t i)
 {
@@ -153,7 +165,7 @@ static void fill_job(struct cell *c, uint32_t i)
         .checksum = spec->run.checksum,
         .trace = c->watch->trace,
         .cancel = c->watch->cancel,
-        .ready = c->ready.addr,
+        .ready = ready_event(c),
         .pulse = c->watch->pulse,
         .python = &spec->python,
         .settings = c->settings,
@@ -170,7 +182,9 @@ static int open_fleet(struct cell *c, struct dlb_err *err)
     c->feeds = dlb_mem_array(n, sizeof(*c->feeds));
     c->settings = dlb_spec_to_json(&c->spec, c->dataset.shape.iterable);
     /* Worker processes signal it too: it is mapped before they exist. */
-    int rc = n > 1 ? dlb_shm_create(&c->ready, sizeof(struct dlb_event), true, err) : DLB_OK;
+    int rc = n > 1 && !c->watch->meet
+                 ? dlb_shm_create(&c->ready, sizeof(struct dlb_event), true, err)
+                 : DLB_OK;
     if (!rc) /* so are the rings that they write to */
         rc = dlb_cell_trace_open(c->watch->trace, &c->spec, c->n_loaders, err);
     for (uint32_t i = 0; i < c->n_loaders && !rc; i++)
@@ -269,11 +283,12 @@ static int open_devices(struct cell *c, struct dlb_err *err)
     c->device = dlb_cell_device(spec, c->loader, c->watch->memo, c->device_why, err);
     if (!c->device)
         return (int)err->status;
-    if (spec->accelerators.count > 1 && !c->device->due)
+    if (ready_event(c) && !c->device->due)
         return dlb_fail(err, DLB_ERR_ACCELERATORS_EMULATED_ONLY, NULL, DLB_NO_OFFSET,
-                        "accelerators.count = %lld: one process drives one %s device, only "
+                        "accelerators.count = %lld: one process drives one %s device%s, only "
                         "emulated ones are many: set device.kind = \"emulated\"",
-                        (long long)spec->accelerators.count, c->device->name);
+                        (long long)spec->accelerators.count, c->device->name,
+                        has_barrier(c) ? " without a barrier" : "");
     size_t buf_bytes;
     if (__builtin_mul_overflow((uint64_t)spec->loader.batch_size, c->dataset.max_payload_bytes,
                                &buf_bytes))
@@ -303,27 +318,17 @@ static int open_devices(struct cell *c, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* Whole rounds of the workers that have something to read. */
-static void count_batches(const struct cell *c, struct dlb_consume *how)
+/* All ranks' cells begin their loops together. */
+static int meet(const struct cell *c, struct dlb_err *err)
 {
-    const struct dlb_spec *spec = &c->spec;
-    const struct dlb_shape *shape = &c->dataset.shape;
-    how->n_workers = (uint32_t)(spec->loader.num_workers > 0 ? spec->loader.num_workers : 1);
-    how->round = dlb_spec_round(spec, busy_workers(c) / c->n_loaders);
-    how->n_epoch_batches = dlb_spec_epoch_batches(spec, shape->iterable, shape->n_samples);
-    how->warmup_batches =
-        dlb_spec_warmup(spec, how->round, how->n_epoch_batches * (double)spec->run.epochs);
-    how->max_batches = dlb_spec_max_batches(spec, how->round);
-}
-
-/* Of a ceiling, whose epochs only have to reach its number of batches. */
-static uint32_t enough_epochs(const struct cell *c, const struct dlb_consume *how)
-{
-    uint64_t wanted = how->max_batches + how->warmup_batches + 1;
-    uint64_t samples = (uint64_t)c->spec.loader.batch_size * how->n_feeds;
-    uint64_t per_epoch = how->expected / samples;
-    uint64_t n = wanted / (per_epoch ? per_epoch : 1) + 1;
-    return n < how->n_epochs ? (uint32_t)n : how->n_epochs;
+    struct dlb_meet *meet = c->watch->meet;
+    if (!meet)
+        return DLB_OK;
+    dlb_meet_ask(meet, dlb_now_ns(), 0);
+    if (!dlb_meet_wait(meet, c->watch->cancel) || meet->alone)
+        return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET,
+                        meet->alone ? "the cell of another rank did not begin" : "interrupted");
+    return DLB_OK;
 }
 
 static int consume(struct cell *c, struct dlb_err *err)
@@ -337,8 +342,9 @@ static int consume(struct cell *c, struct dlb_err *err)
         .device = c->device,
         .feeds = c->feeds,
         .n_feeds = (uint32_t)spec->accelerators.count,
-        .ready = c->ready.addr,
-        .barrier = spec->accelerators.barrier && spec->accelerators.count > 1,
+        .ready = ready_event(c),
+        .meet = spec->accelerators.barrier ? c->watch->meet : NULL,
+        .barrier = has_barrier(c),
         .device_prefetch = (uint32_t)spec->device.prefetch,
         .n_epochs = (uint32_t)spec->run.epochs,
         .n_samples = c->dataset.shape.n_samples,
@@ -351,19 +357,23 @@ static int consume(struct cell *c, struct dlb_err *err)
         .cancel = c->watch->cancel,
         .trace = c->watch->trace,
     };
-    count_batches(c, &how);
-    bool unknown = spec->python.shape.iterable || spec->python.loader[0];
-    int rc = c->dataset.format->elsewhere && unknown
-                 ? DLB_OK
-                 : dlb_cell_expected(spec, &c->dataset, c->jobs, c->n_loaders, &how, err);
+    struct dlb_cell_count count = {.spec = spec,
+                                   .dataset = &c->dataset,
+                                   .jobs = c->jobs,
+                                   .n_loaders = c->n_loaders,
+                                   .n_busy = busy_workers(c) / c->n_loaders,
+                                   .ceiling = c->mode == DLB_MODE_CEILING};
+    int rc = dlb_cell_count(&count, &how, err);
+    if (!rc)
+        rc = meet(c, err);
     if (rc)
         return rc;
-    if (c->mode == DLB_MODE_CEILING)
-        how.n_epochs = enough_epochs(c, &how);
     c->facts.consumed = c->consumed;
     struct dlb_cell_beside beside;
     dlb_cell_beside_begin(&beside, &c->facts);
     rc = dlb_consume(&how, c->consumed, err);
+    if (c->watch->meet)
+        c->watch->meet->ended_ns = dlb_now_ns();
     dlb_cell_beside_end(&beside, &c->facts);
     if (c->facts.gpu)
         c->facts.ran = c->device->ran ? c->device->ran(c->feeds[0].device_state) : NULL;
@@ -472,6 +482,8 @@ static void conclude(const struct cell *c, int rc, const struct dlb_err *err,
     }
     (void)snprintf(out->stuck_why, sizeof(out->stuck_why), "%s", c->stuck ? c->stuck_why : "");
     dlb_cell_fill(out, &c->facts);
+    if (c->watch->meet)
+        out->hists = dlb_cell_fill_hists(&c->facts);
     if (c->mode == DLB_MODE_CEILING) /* its epochs deliver the same samples many times */
         out->loop.n_epochs = 0;
 }

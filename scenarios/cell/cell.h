@@ -9,6 +9,7 @@
 #include "core/base/err.h"
 #include "core/base/pulse.h"
 #include "core/measure/trace.h"
+#include "loaders/meet.h"
 #include "scenarios/cell/cell_result.h"
 #include "scenarios/spec/spec.h"
 
@@ -32,6 +33,7 @@ struct dlb_cell_watch {
     const char *scratch; /* folder for what other programs need; NULL: /tmp */
     struct dlb_trace *trace; /* opened by the cell, closed by the caller, who may take what it holds
                                 if nothing is stuck; NULL: no timeline is recorded */
+    struct dlb_meet *meet; /* where it meets the cells of other ranks; NULL: there are none */
 };
 
 /* Fills *out, whatever happens; the caller frees it (dlb_cell_result_free). A cancelled or

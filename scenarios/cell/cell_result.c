@@ -72,6 +72,8 @@ void dlb_cell_result_free(struct dlb_cell_result *r)
     free(r->loop.epoch);
     free(r->baseline.command);
     json_decref(r->device.gpu);
+    free(r->hists);
+    json_decref(r->ranks);
     json_decref(r->document);
     json_decref(r->python);
     memset(r, 0, sizeof(*r));
@@ -115,6 +117,19 @@ struct dlb_lost dlb_cell_result_lost(const struct dlb_cell_result *result)
 double dlb_lost_frac(const struct dlb_lost *lost)
 {
     return lost->of > 0 ? (double)lost->n / (double)lost->of : (double)NAN;
+}
+
+struct dlb_stage_result dlb_stage_result_of(const struct dlb_hist *hist)
+{
+    bool any = hist->count > 0;
+    return (struct dlb_stage_result){
+        .count = hist->count,
+        .sum_ns = hist->sum_ns,
+        .p50_ns = any ? dlb_hist_quantile_ns(hist, 0.5) : DLB_NOT_MEASURED,
+        .p99_ns = any ? dlb_hist_quantile_ns(hist, 0.99) : DLB_NOT_MEASURED,
+        .p999_ns = any ? dlb_hist_quantile_ns(hist, 0.999) : DLB_NOT_MEASURED,
+        .max_ns = any ? hist->max_ns : DLB_NOT_MEASURED,
+    };
 }
 
 double dlb_per_sample_read(const struct dlb_workers_result *workers, double n)

@@ -134,9 +134,16 @@ struct dlb_workers_result {
     uint32_t n_skipped_named;
 };
 
+struct dlb_stage_result dlb_stage_result_of(const struct dlb_hist *hist);
+
 /* How often `n` stands for each sample that workers read within the window, of which n is a figure.
  * NaN where none was read. */
 double dlb_per_sample_read(const struct dlb_workers_result *workers, double n);
+
+/* What stages and reads are taken from: those of several ranks are summed exactly. */
+struct dlb_cell_hists {
+    struct dlb_hist consumer[DLB_CS_COUNT], device[DLB_DS_COUNT], worker[DLB_WS_COUNT], request;
+};
 
 struct dlb_cell_result {
     uint32_t block, index; /* which repetition of which cell, ceiling or warm pass; the runner's */
@@ -158,6 +165,8 @@ struct dlb_cell_result {
     struct dlb_baseline_result baseline;
     json_t *python; /* the interpreter that loaded, and its stages (summary.schema.json); owned; or
                        NULL */
+    struct dlb_cell_hists *hists; /* of a cell that meets those of other ranks; owned; else NULL */
+    json_t *ranks;    /* of a run over ranks: of each (scenarios/ranks/merge.h); owned; or NULL */
     json_t *document; /* the output of another program that measured the cell; owned; or NULL */
 };
 
@@ -166,6 +175,11 @@ void dlb_cell_result_init(struct dlb_cell_result *result);
 void dlb_cell_result_free(struct dlb_cell_result *result); /* what it owns, not itself */
 
 json_t *dlb_cell_result_to_json(const struct dlb_cell_result *result);
+
+/* Without buckets that are 0. New reference. */
+json_t *dlb_cell_hists_to_json(const struct dlb_cell_hists *hists);
+/* Owned by the caller. NULL for what is not such a document. */
+struct dlb_cell_hists *dlb_cell_hists_from_json(const json_t *doc);
 
 /* Its member `cache` alone. */
 json_t *dlb_cache_result_to_json(const struct dlb_cache_result *cache);

@@ -2,6 +2,7 @@
 #include "core/base/escape.h"
 #include "core/base/json_fields.h"
 #include "core/base/mem.h"
+#include "scenarios/cell/cache_json.h"
 #include "scenarios/cell/cell_result.h"
 #include "scenarios/spec/spec.h"
 
@@ -140,16 +141,6 @@ static const struct dlb_json_field memory_fields[] = {
     DLB_JSON_REAL(dlb_memory_result, "early_bytes", early_bytes),
     DLB_JSON_REAL(dlb_memory_result, "recent_bytes", recent_bytes),
     DLB_JSON_TEXT(dlb_memory_result, "growth", growth),
-    DLB_JSON_FIELDS_END};
-static const struct dlb_json_field cache_fields[] = {
-    DLB_JSON_TEXT(dlb_cache_result, "why", why),
-    DLB_JSON_REAL(dlb_cache_result, "resident_before_frac", resident_before_frac),
-    DLB_JSON_REAL(dlb_cache_result, "resident_after_frac", resident_after_frac),
-    DLB_JSON_COUNT(dlb_cache_result, "process_bytes", process_bytes),
-    DLB_JSON_COUNT(dlb_cache_result, "device_bytes", device_bytes),
-    DLB_JSON_COUNT(dlb_cache_result, "delivered_bytes", delivered_bytes),
-    DLB_JSON_TEXT(dlb_cache_result, "filesystem", filesystem),
-    DLB_JSON_TEXT(dlb_cache_result, "device", device),
     DLB_JSON_FIELDS_END};
 static const struct dlb_json_field device_fields[] = {
     DLB_JSON_TEXT(dlb_device_result, "kind", kind), DLB_JSON_TEXT(dlb_device_result, "name", name),
@@ -344,38 +335,6 @@ static void workers_from(const json_t *doc, struct dlb_workers_result *workers)
     }
 }
 
-json_t *dlb_cache_result_to_json(const struct dlb_cache_result *cache)
-{
-    json_t *out = dlb_json_fields_object(cache_fields, cache),
-           *limits = dlb_json_made(json_array());
-    for (uint32_t i = 0; i < cache->n_limits; i++)
-        dlb_json_append(limits, dlb_json_safe_text(cache->limits[i]));
-    dlb_json_put(out, "asked", json_string(dlb_run_cache_names[cache->asked]));
-    dlb_json_put(out, "label", json_string(dlb_cache_label_name(cache->label)));
-    dlb_json_put(out, "metadata", json_string(dlb_cache_label_name(cache->metadata)));
-    dlb_json_put(out, "limits", limits);
-    return out;
-}
-
-static void cache_from(const json_t *object, struct dlb_cache_result *cache)
-{
-    const json_t *limit;
-    size_t i;
-    dlb_json_fields_take(object, cache_fields, cache);
-    for (int k = 0; dlb_run_cache_names[k]; k++)
-        if (strcmp(dlb_run_cache_names[k], dlb_json_text(object, "asked")) == 0)
-            cache->asked = k;
-    cache->label = dlb_cache_label_of(dlb_json_text(object, "label"));
-    cache->metadata = dlb_cache_label_of(dlb_json_text(object, "metadata"));
-    json_array_foreach(json_object_get(object, "limits"), i, limit) {
-        const char *text = json_string_value(limit);
-        if (!text || cache->n_limits == DLB_CACHE_LIMITS)
-            continue;
-        dlb_cut_text(cache->limits[cache->n_limits], DLB_CACHE_LIMIT_BYTES, text);
-        (void)dlb_unescape(cache->limits[cache->n_limits++]);
-    }
-}
-
 static json_t *device_to(const struct dlb_device_result *device)
 {
     json_t *out = dlb_json_fields_object(device_fields, device);
@@ -425,6 +384,10 @@ json_t *dlb_cell_result_to_json(const struct dlb_cell_result *r)
         dlb_json_put(out, "device", device_to(&r->device));
     if (r->python)
         dlb_json_put(out, "python", json_incref(r->python));
+    if (r->ranks)
+        dlb_json_put(out, "ranks", json_incref(r->ranks));
+    if (r->hists)
+        dlb_json_put(out, "hists", dlb_cell_hists_to_json(r->hists));
     if (r->has_memory)
         dlb_json_put(out, "memory", dlb_json_fields_object(memory_fields, &r->memory));
     if (r->has_loop)
@@ -475,13 +438,15 @@ int dlb_cell_result_from_json(struct dlb_cell_result *r, const json_t *doc, stru
     head_from(doc, r);
     r->has_cache = json_is_object(json_object_get(doc, "cache"));
     r->python = json_incref(json_object_get(doc, "python"));
+    r->ranks = json_incref(json_object_get(doc, "ranks"));
+    r->hists = dlb_cell_hists_from_json(json_object_get(doc, "hists"));
     r->has_device = json_is_object(json_object_get(doc, "device"));
     r->has_memory = json_is_object(json_object_get(doc, "memory"));
     r->has_loop = json_object_get(doc, "window_ns") != NULL;
     r->has_workers = json_object_get(doc, "worker_samples") != NULL;
     r->has_baseline = json_object_get(doc, "command") != NULL;
     if (r->has_cache) {
-        cache_from(json_object_get(doc, "cache"), &r->cache);
+        dlb_cache_result_from_json(json_object_get(doc, "cache"), &r->cache);
         const char *by = dlb_json_text(doc, "residency_by");
         if (strcmp(by, RESIDENCY_UNKNOWN) != 0)
             dlb_cut_text(r->cache.residency_by, sizeof(r->cache.residency_by), by);

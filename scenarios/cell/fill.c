@@ -10,23 +10,10 @@
 /* Of the bytes: the rest were framing, or came at the end of an epoch. */
 #define REQUESTS_SEEN 0.9
 
-static struct dlb_stage_result stage(const struct dlb_hist *hist)
-{
-    bool any = hist->count > 0;
-    return (struct dlb_stage_result){
-        .count = hist->count,
-        .sum_ns = hist->sum_ns,
-        .p50_ns = any ? dlb_hist_quantile_ns(hist, 0.5) : DLB_NOT_MEASURED,
-        .p99_ns = any ? dlb_hist_quantile_ns(hist, 0.99) : DLB_NOT_MEASURED,
-        .p999_ns = any ? dlb_hist_quantile_ns(hist, 0.999) : DLB_NOT_MEASURED,
-        .max_ns = any ? hist->max_ns : DLB_NOT_MEASURED,
-    };
-}
-
 static void stages(struct dlb_stage_result *out, const struct dlb_hist *hists, int n)
 {
     for (int i = 0; i < n; i++)
-        out[i] = stage(&hists[i]);
+        out[i] = dlb_stage_result_of(&hists[i]);
 }
 
 static struct dlb_os_result os(const struct dlb_os_process *b, const struct dlb_os_process *a)
@@ -105,7 +92,7 @@ static void fill_io(struct dlb_io_result *out, const struct dlb_loader_opts *opt
                     const struct dlb_loader_stats *s)
 {
     const struct dlb_io_used *used = &s->io;
-    const struct dlb_stage_result request = stage(&s->window.io.request);
+    const struct dlb_stage_result request = dlb_stage_result_of(&s->window.io.request);
     out->asked_uring = opts->io == DLB_READ_URING;
     out->used = used->n_uring == 0 ? DLB_IO_USED_SYNC
                 : used->n_sync > 0 ? DLB_IO_USED_MIXED
@@ -134,8 +121,8 @@ static void fill_reads(struct dlb_workers_result *out, const struct dlb_loader_s
     out->reads_are_requests =
         s->window.io.request.count > 0 &&
         (double)s->window.io.n_bytes >= REQUESTS_SEEN * (double)s->window.io_bytes;
-    out->reads =
-        stage(out->reads_are_requests ? &s->window.io.request : &s->window.stage[DLB_WS_READ]);
+    out->reads = dlb_stage_result_of(out->reads_are_requests ? &s->window.io.request
+                                                             : &s->window.stage[DLB_WS_READ]);
 }
 
 static void fill_workers(struct dlb_workers_result *out, const struct dlb_cell_facts *facts)
@@ -252,4 +239,18 @@ void dlb_cell_fill(struct dlb_cell_result *result, const struct dlb_cell_facts *
         fill_workers(&result->workers, facts);
     if (result->has_workers)
         fill_python_stages(&result->workers, facts->python);
+}
+
+struct dlb_cell_hists *dlb_cell_fill_hists(const struct dlb_cell_facts *facts)
+{
+    struct dlb_cell_hists *out = dlb_mem_new(sizeof(*out));
+    if (facts->consumed) {
+        memcpy(out->consumer, facts->consumed->consumer, sizeof(out->consumer));
+        memcpy(out->device, facts->consumed->device, sizeof(out->device));
+    }
+    if (facts->stats) {
+        memcpy(out->worker, facts->stats->window.stage, sizeof(out->worker));
+        out->request = facts->stats->window.io.request;
+    }
+    return out;
 }

@@ -35,4 +35,7 @@ struct dlb_cell_facts {
 /* Sets every part that was reached; status and reason are the caller's. */
 void dlb_cell_fill(struct dlb_cell_result *result, const struct dlb_cell_facts *facts);
 
+/* Owned by the caller. */
+struct dlb_cell_hists *dlb_cell_fill_hists(const struct dlb_cell_facts *facts);
+
 #endif

@@ -11,6 +11,7 @@
 #include "scenarios/judge/noise.h"
 #include "scenarios/judge/note.h"
 #include "scenarios/judge/raced.h"
+#include "scenarios/judge/ranks_summary.h"
 #include "scenarios/judge/step_source.h"
 #include "scenarios/plan/plan.h"
 
@@ -253,6 +254,8 @@ static json_t *cell_json(const struct dlb_summary *in, uint32_t i)
     dlb_json_put(out, "repeats", json_integer(cell->n_values));
     dlb_json_put(out, "blocks", blocks(cell));
     put_measured(out, cell, &in->results->cells[i], in->plan->n_blocks);
+    if (cell->shown && cell->shown->ranks)
+        dlb_json_put(out, "ranks", json_incref(cell->shown->ranks));
     dlb_json_put(out, "in_c", dlb_in_c_summary(in->plan, in->results, i, cell->shown));
     dlb_json_put(out, "noise", dlb_noise_cell_json(&in->results->cells[i], in->plan->seed));
     dlb_json_put(out, "race", dlb_raced_cell_json(in->plan, i));
@@ -441,5 +444,6 @@ json_t *dlb_summary_build(const struct dlb_summary *in)
     json_t *doc = dlb_json_made(json_object());
     put_head(doc, in);
     put_findings(doc, in);
+    dlb_ranks_summary_put(doc, in);
     return doc;
 }

@@ -25,6 +25,7 @@ struct dlb_summary {
     const struct dlb_plan *plan;
     const struct dlb_results *results;
     const struct dlb_judgement *judgement;
+    const json_t *nodes, *clocks; /* of a run over ranks (scenarios/ranks/team.h); else NULL */
     bool partial; /* something failed, or the user interrupted it, or it still runs */
 };
 

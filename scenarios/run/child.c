@@ -95,7 +95,8 @@ static _Noreturn void become(const struct dlb_child *how, const struct child *c,
     (void)signal(SIGTERM, SIG_DFL);
     int null_fd = open("/dev/null", O_RDONLY);
     if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(c->log.fd, 1) < 0 || dup2(c->log.fd, 2) < 0 ||
-        fcntl(c->beat_fd, F_SETFD, 0) < 0)
+        fcntl(c->beat_fd, F_SETFD, 0) < 0 ||
+        (how->meet_fd > 0 && fcntl(how->meet_fd, F_SETFD, 0) < 0))
         _exit(127);
     execv(how->exe, argv);
     static const char words[] = "the program itself cannot be started\n";
@@ -114,15 +115,19 @@ static size_t add_words(char **argv, size_t n, const char *const *words)
 
 static int start(const struct dlb_child *how, struct child *c, struct dlb_err *err)
 {
-    char beat_fd[16];
+    char beat_fd[16], meet_fd[16];
     (void)snprintf(beat_fd, sizeof(beat_fd), "%d", c->beat_fd);
+    (void)snprintf(meet_fd, sizeof(meet_fd), "%d", how->meet_fd);
     const char *const files[] = {"--spec", c->spec, "--result", c->result, NULL};
     const char *const beat[] = {"--heartbeat-fd", beat_fd, NULL};
-    char *argv[2 * DLB_CHILD_MAX_WORDS + 8] = {NULL};
+    const char *const meet[] = {"--meet-fd", meet_fd, NULL};
+    char *argv[2 * DLB_CHILD_MAX_WORDS + 10] = {NULL};
     size_t n = add_words(argv, 0, how->lead);
     n = add_words(argv, n, files);
     n = add_words(argv, n, how->tail);
-    (void)add_words(argv, n, beat);
+    n = add_words(argv, n, beat);
+    if (how->meet_fd > 0)
+        (void)add_words(argv, n, meet);
     pid_t parent = getpid();
     c->pid = fork();
     if (c->pid < 0)

@@ -28,6 +28,7 @@ struct dlb_child {
     const json_t *config;    /* written to the spec file */
     const char *data_path;   /* of its data set, for messages; NULL: it has none */
     const char *scratch;     /* folder for spec, result and what the child prints */
+    int meet_fd;             /* handed on as --meet-fd N (loaders/meet.h); 0: it meets none */
     uint64_t stall_ns; /* killed after this time (and a little) without a batch or another sign of
                           life */
     const atomic_bool *cancel; /* if set, the child is interrupted, and later killed; may be NULL */

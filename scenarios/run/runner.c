@@ -178,7 +178,9 @@ static int measure(struct runner *r, struct dlb_cell_result *result, struct dlb_
     r->task_start_ns = dlb_now_ns();
     r->ended = false;
     tell(r, DLB_RUNNER_START, NULL, NULL);
-    rc = dlb_child_run(&child, program != NULL, result, err);
+    bool together = r->how->run_cell && !program && mode != DLB_MODE_BASELINE;
+    rc = together ? r->how->run_cell(r->how->team, &child, result, err)
+                  : dlb_child_run(&child, program != NULL, result, err);
     json_decref(config);
     return rc;
 }

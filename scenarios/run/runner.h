@@ -7,6 +7,7 @@
 
 #include "core/base/err.h"
 #include "core/base/live.h"
+#include "scenarios/run/child.h"
 #include "scenarios/run/kept.h"
 #include "scenarios/scenario.h"
 
@@ -45,6 +46,11 @@ struct dlb_runner {
     const atomic_bool *cancel;        /* may be NULL */
     void (*event)(void *ctx, const struct dlb_runner_event *event); /* may be NULL */
     void *ctx;
+    /* Runs the cells and ceilings of this program instead of dlb_child_run, on all ranks; NULL:
+     * there are none. `team`: its own. */
+    int (*run_cell)(void *team, const struct dlb_child *how, struct dlb_cell_result *result,
+                    struct dlb_err *err);
+    void *team;
     struct dlb_kept *kept; /* the journal that each repetition is written to, and what is taken
                               over from it; NULL: none */
     const struct dlb_scenario

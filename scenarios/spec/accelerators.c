@@ -14,12 +14,12 @@ static const struct dlb_opt accelerators_opts[] = {
      .help = "Accelerators that train at once, each on its share of the data; several are emulated "
              "ones, and need loader.pin_memory"},
     {.key = "barrier",
-     .needs = DLB_NEEDS_MANY_ACCELERATORS,
+     .needs = DLB_NEEDS_STEPS_TOGETHER,
      .type = DLB_OPT_BOOL,
      FIELD(barrier),
      .def = "false",
-     .help = "Data-parallel training: each step starts when all accelerators have ended the one "
-             "before"},
+     .help = "Data-parallel training: each step starts when all accelerators, of all ranks that a "
+             "launcher started, have ended the one before"},
     {.key = "shared_workers",
      .work = DLB_WORK_SAME,
      .needs = DLB_NEEDS_MANY_ACCELERATORS,

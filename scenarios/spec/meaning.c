@@ -33,6 +33,8 @@ static bool is_met(enum dlb_opt_needs needs, const struct dlb_spec *spec, bool i
         return stored && spec->run.cache == DLB_RUN_COLD;
     case DLB_NEEDS_MANY_ACCELERATORS:
         return spec->accelerators.count > 1;
+    case DLB_NEEDS_STEPS_TOGETHER:
+        return spec->accelerators.count > 1 || spec->run.world > 1;
     case DLB_NEEDS_SHUFFLED_SHARDS:
         return iterable && spec->loader.shuffle;
     case DLB_NEEDS_VARIED_STEPS:
@@ -55,6 +57,7 @@ static const char *const unmet[DLB_N_NEEDS] = {
     [DLB_NEEDS_MANY_READS] = "with loader.io = \"sync\": a worker reads one sample at a time",
     [DLB_NEEDS_COLD_RUN] = "unless run.cache = \"cold\"",
     [DLB_NEEDS_MANY_ACCELERATORS] = "with one accelerator",
+    [DLB_NEEDS_STEPS_TOGETHER] = "with one accelerator on one rank",
     [DLB_NEEDS_SHUFFLED_SHARDS] = "unless iterable data is shuffled",
     [DLB_NEEDS_VARIED_STEPS] = "with device.step_dist = \"constant\"",
     [DLB_NEEDS_EPOCH_BORDERS] = "with fewer than 3 run.epochs",

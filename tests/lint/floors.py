@@ -33,7 +33,7 @@ MAY_INCLUDE = {
 # other header is its own. What many rooms meet at lies at the floor's root and needs no row.
 DOORS = {
     "bench/calibrate": {"calibrate.h"},
-    "bench/cli": {"again.h", "args.h", "help.h", "installed.h", "libraries.h", "own_file.h", "print.h", "progress.h", "verb.h"},
+    "bench/cli": {"again.h", "args.h", "help.h", "installed.h", "libraries.h", "own_file.h", "print.h", "progress.h", "together.h", "verb.h"},
     "bench/live": {"rates.h", "restore.h", "screen.h", "view.h"},
     "bench/experiment": {"compared.h", "experiment.h", "result.h", "rules.h", "watch.h"},
     "bench/trace": {"trace.h"},
@@ -55,6 +55,7 @@ DOORS = {
     "scenarios/gap/torch": {"python.h", "torch_rung.h"},
     "scenarios/judge": {"judge.h", "judged.h", "note.h", "summary.h"},
     "scenarios/plan": {"devices.h", "in_c.h", "plan.h", "preflight.h", "twin.h"},
+    "scenarios/ranks": {"launcher.h", "link.h", "merge.h", "module.h", "ranks.h", "speaker.h", "team.h"},
     "scenarios/rules": {"judge.h", "rule.h"},
     "scenarios/run": {"child.h", "kept.h", "runner.h", "task.h", "trace_path.h"},
     "scenarios/spec": {"axes.h", "embedded.h", "meaning.h", "rounds.h", "spec.h", "workload.h"},
@@ -83,6 +84,7 @@ WRAPPED_IN = {
     "lzf.h": ["formats/hdf5/filters.c"],
     "hdf5.h": ["formats/hdf5/library*.c"],
     "lmdb.h": ["formats/lmdb/lmdb*.c"],
+    "mpi.h": ["scenarios/ranks/mpi/module.c"],
     "xxhash.h": ["core/base/hash.c"],
     "seccomp.h": ["core/base/sandbox.c"],
     "liburing.h": ["loaders/uring.c"],

@@ -1,0 +1,148 @@
+#include "bench/cli/together.h"
+
+#include "bench/cli/verb.h"
+#include "core/base/json.h"
+#include "core/base/say.h"
+#include "scenarios/ranks/launcher.h"
+#include "scenarios/ranks/module.h"
+#include "scenarios/ranks/speaker.h"
+#include "scenarios/ranks/team.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct dlb_link link_here;
+static bool is_linked;
+
+struct dlb_link *dlb_together(void)
+{
+    return is_linked ? &link_here : NULL;
+}
+
+/* An error that all ranks meet is printed once. */
+static int print_once(const struct dlb_launcher *launcher, const struct dlb_err *err)
+{
+    return launcher->rank == 0 ? dlb_print_err(err) : dlb_exit_code(err->status);
+}
+
+static int exit_code(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : DLB_EXIT_FAILED;
+}
+
+/* The process that the launcher started, once it has forked the runner. MPI's own exit functions
+ * are not wanted where it was not closed. */
+static _Noreturn void speak(const struct dlb_launcher *launcher, int fd, pid_t runner)
+{
+    struct dlb_err err;
+    int code, status = 0;
+    const struct dlb_ranks *ranks = dlb_ranks_load(launcher, &err);
+    if (!ranks)
+        _exit(print_once(launcher, &err));
+    const struct dlb_speaker_how how = {.launcher = launcher,
+                                        .ranks = ranks,
+                                        .fd = fd,
+                                        .meet = link_here.meet,
+                                        .runner = runner,
+                                        .deadline_ns = DLB_SPEAKER_DEADLINE_NS};
+    int rc = dlb_speaker_run(&how, &status, &err);
+    code = exit_code(status);
+    if (rc == DLB_E_MISSING) {
+        code = print_once(launcher, &err);
+    } else if (rc) {
+        if (rc != DLB_END)
+            code = dlb_print_err(&err);
+        (void)fflush(stderr);
+        dlb_speaker_abort(&how);
+    }
+    _exit(code);
+}
+
+/* The runner: not in the launcher's process group, whose signals the speaker hands on, so that a
+ * part of a result is written even if the launcher kills. */
+static bool run_here(int *code)
+{
+    struct dlb_err err;
+    (void)setsid();
+    dlb_launcher_forget();
+    int rc = dlb_link_join(&link_here, &err);
+    is_linked = rc == DLB_OK;
+    *code = rc == DLB_END ? DLB_EXIT_FAILED : rc ? dlb_print_err(&err) : DLB_EXIT_OK;
+    if (rc)
+        return true;
+    if (link_here.rank == 0)
+        return false;
+    *code = dlb_team_follow(&link_here, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
+    return true;
+}
+
+static bool run_alone(const struct dlb_launcher *launcher, int *code)
+{
+    *code = DLB_EXIT_OK;
+    dlb_launcher_forget();
+    if (launcher->rank > 0)
+        return true;
+    if (launcher->size != 1)
+        dlb_say_note("%s started several processes: this command runs in the first alone",
+                     launcher->name);
+    return false;
+}
+
+bool dlb_together_begin(bool all, int *code)
+{
+    const struct dlb_launcher launcher = dlb_launcher_look();
+    struct dlb_err err;
+    int speaker_fd = -1;
+    if (!launcher.name)
+        return false;
+    if (!all)
+        return run_alone(&launcher, code);
+    pid_t runner = -1;
+    if (dlb_link_make(&link_here, &speaker_fd, &err) == DLB_OK) {
+        runner = fork();
+        if (runner < 0)
+            (void)dlb_fail_errno(&err, NULL, DLB_NO_OFFSET, "cannot start a process");
+    }
+    if (runner < 0) {
+        *code = dlb_print_err(&err);
+        return true;
+    }
+    (void)close(runner == 0 ? speaker_fd : link_here.fd);
+    link_here.local_rank = launcher.local_rank;
+    if (runner > 0)
+        speak(&launcher, speaker_fd, runner);
+    return run_here(code);
+}
+
+void dlb_together_end(void)
+{
+    struct dlb_err ignored;
+    if (is_linked)
+        (void)dlb_link_send(&link_here, DLB_SAY_END, NULL, &ignored);
+}
+
+int dlb_together_settings(const struct dlb_link *link, struct dlb_config *cfg, bool resumes,
+                          struct dlb_err *err)
+{
+    char text[40];
+    if (!link)
+        return DLB_OK;
+    if (resumes) {
+        json_t *now = dlb_config_resolved(cfg);
+        uint64_t world = dlb_json_u64(now, "run.world", 1);
+        json_decref(now);
+        return world == link->size ? DLB_OK
+                                   : dlb_fail(err, DLB_ERR_RANKS_SETTINGS, NULL, DLB_NO_OFFSET,
+                                              "the run began on %llu ranks: start as many, not %u",
+                                              (unsigned long long)world, link->size);
+    }
+    if (dlb_config_has(cfg, "run.rank") || dlb_config_has(cfg, "run.world"))
+        return dlb_fail(err, DLB_ERR_RANKS_SETTINGS, NULL, DLB_NO_OFFSET,
+                        "run.rank and run.world are set, and a launcher started %u ranks: leave "
+                        "them out",
+                        link->size);
+    (void)snprintf(text, sizeof(text), "run.world=%u", link->size);
+    return link->size > 1 ? dlb_config_set(cfg, text, err) : DLB_OK;
+}

@@ -1,0 +1,25 @@
+# Modules of MPI, which the program loads under a launcher: dlbench-mpi-NAME.so, one for each implementation that is found. The
+# program depends on neither: `cmake --install` leaves them out, but for `--component NAME`, and each is a package of its own.
+#
+# dlb_mpi(NAME LABEL package...)
+function(dlb_mpi name label)
+  if(DLB_WITH_MPI)
+    pkg_search_module(DLB_MPI_${name} QUIET IMPORTED_TARGET ${ARGN})
+  endif()
+  if(NOT DLB_WITH_MPI OR NOT DLB_MPI_${name}_FOUND)
+    message(STATUS "built without MPI module ${name}")
+    return()
+  endif()
+  set(module dlbench-mpi-${name})
+  add_library(${module} MODULE scenarios/ranks/mpi/module.c)
+  set_target_properties(${module} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden)
+  target_include_directories(${module} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_include_directories(${module} SYSTEM PRIVATE ${DLB_MPI_${name}_INCLUDE_DIRS})
+  target_compile_definitions(${module} PRIVATE _GNU_SOURCE "DLB_MPI_NAME=\"${label}\"")
+  target_compile_options(${module} PRIVATE -Wall -Wextra -Wshadow -Wconversion $<$<BOOL:${DLB_WERROR}>:-Werror>)
+  target_link_libraries(${module} PRIVATE PkgConfig::DLB_MPI_${name})
+  install(TARGETS ${module} LIBRARY DESTINATION lib/dlbench COMPONENT ${name} EXCLUDE_FROM_ALL)
+endfunction()
+
+dlb_mpi(openmpi "Open MPI" ompi-c)
+dlb_mpi(mpich "MPICH" mpich)

@@ -1,0 +1,52 @@
+#include "loaders/meet.h"
+
+#include <string.h>
+
+#define LOOK_NS (50 * DLB_NS_PER_MS) /* how often a cell that waits looks whether it is cancelled  \
+                                      */
+
+void dlb_meet_reset(struct dlb_meet *meet)
+{
+    memset(meet, 0, sizeof(*meet));
+}
+
+void dlb_meet_ask(struct dlb_meet *meet, uint64_t end_ns, uint64_t input_ns)
+{
+    meet->end_ns = end_ns;
+    meet->input_ns = input_ns;
+    atomic_fetch_add(&meet->n_asked, 1);
+    dlb_event_signal(&meet->bell);
+}
+
+bool dlb_meet_is_answered(struct dlb_meet *meet)
+{
+    return atomic_load(&meet->n_answered) == atomic_load(&meet->n_asked);
+}
+
+bool dlb_meet_wait(struct dlb_meet *meet, const atomic_bool *cancel)
+{
+    while (!dlb_meet_is_answered(meet)) {
+        uint32_t seen = dlb_event_seq(&meet->ready);
+        if (cancel && atomic_load(cancel))
+            return false;
+        if (!dlb_meet_is_answered(meet))
+            dlb_event_wait(&meet->ready, seen, dlb_now_ns() + LOOK_NS);
+    }
+    return true;
+}
+
+void dlb_meet_answer(struct dlb_meet *meet, uint64_t end_ns, uint64_t input_ns, bool alone)
+{
+    if (meet->started_ns == 0) {
+        meet->started_ns = dlb_now_ns();
+    } else {
+        meet->n_rounds++;
+        meet->own_input_ns += meet->input_ns;
+        meet->wait_ns += end_ns > meet->end_ns ? end_ns - meet->end_ns : 0;
+    }
+    meet->end_ns = end_ns;
+    meet->input_ns = input_ns;
+    meet->alone = alone;
+    atomic_store(&meet->n_answered, atomic_load(&meet->n_asked));
+    dlb_event_signal(&meet->ready);
+}

@@ -1,0 +1,45 @@
+/* Where a cell meets the cells of other ranks: memory that it shares with the process that speaks
+ * for its rank (scenarios/ranks/speaker.h). A cell asks; once the cells of all ranks have asked,
+ * each is answered: first before its loop, then, with accelerators.barrier, at each step.
+ *
+ * Floor 3. One cell at a time, and its control thread alone; one speaker. Times are of this
+ * machine's clock: speakers exchange the nanoseconds still to pass. */
+#ifndef DLB_LOADERS_MEET_H
+#define DLB_LOADERS_MEET_H
+
+#include "core/base/futex.h"
+#include "core/measure/hist.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dlb_meet {
+    struct dlb_event bell;  /* for the speaker: a cell asked, or its runner sent something */
+    struct dlb_event ready; /* for the cell: it is answered, or a batch is ready */
+    _Atomic uint32_t n_asked, n_answered;
+    /* When the step ends that this rank waits for, and how long it waited for its batch: the
+     * cell's when it asks, those of the rank that ends last when it is answered. */
+    uint64_t end_ns, input_ns;
+    bool alone; /* an answer's: the cell of some rank has ended */
+    /* Of one cell: its loop, and what its steps took by themselves. */
+    uint64_t started_ns, ended_ns;
+    uint64_t n_rounds, wait_ns, own_input_ns;
+    struct dlb_hist cost;     /* what a round cost the rank that came last */
+    _Atomic uint64_t n_signs; /* incremented by the runner while it watches the cell */
+};
+
+/* Before a cell starts; no other process uses it. */
+void dlb_meet_reset(struct dlb_meet *meet);
+
+/* The cell: does not block. The answer to the question before was taken. */
+void dlb_meet_ask(struct dlb_meet *meet, uint64_t end_ns, uint64_t input_ns);
+bool dlb_meet_is_answered(struct dlb_meet *meet);
+
+/* Sleeps until the answer is there. False: it was cancelled. */
+bool dlb_meet_wait(struct dlb_meet *meet, const atomic_bool *cancel);
+
+/* The speaker. */
+void dlb_meet_answer(struct dlb_meet *meet, uint64_t end_ns, uint64_t input_ns, bool alone);
+
+#endif

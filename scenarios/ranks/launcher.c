@@ -1,0 +1,85 @@
+#include "scenarios/ranks/launcher.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* The first row whose `rank` and `size` are set wins. Inside of srun other launchers' variables
+ * come first: the plugin of Slurm that sets them says which MPI fits. `needs`: a variable without
+ * which the row does not count; a batch script of Slurm has no step, and is one process. */
+static const struct {
+    const char *name, *module, *rank, *size, *local, *needs;
+} rows[] = {
+    {"Open MPI's mpirun", "openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_RANK", NULL},
+    {"MPICH's mpirun", "mpich", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", NULL},
+    {"srun with PMIx", "openmpi", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID",
+     "SLURM_STEP_ID"},
+    {"a launcher with PMIx", "openmpi", "PMIX_RANK", NULL, NULL, "PMIX_NAMESPACE"},
+    {"srun without MPI", NULL, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID",
+     "SLURM_STEP_ID"},
+};
+
+static const char *const forgotten[] = {
+    "OMPI_",      "PMIX_",        "PMI_",        "PMI2_",        "PRTE_",        "ORTE_",
+    "HYDRA_",     "HYDI_",        "MPI_LOCAL",   "MPIR_",        "SLURM_PROCID", "SLURM_LOCALID",
+    "SLURM_STEP", "SLURM_NTASKS", "SLURM_TASKS", "SLURM_NPROCS", "SLURM_GTIDS",  "SLURM_TASK_PID"};
+
+/* False: not set, or no number. */
+static bool number(const char *name, uint32_t *out)
+{
+    const char *text = name ? getenv(name) : NULL;
+    char *end;
+    errno = 0;
+    unsigned long value = text && *text ? strtoul(text, &end, 10) : 0;
+    if (!text || !*text || *end || errno || value > UINT32_MAX)
+        return false;
+    *out = (uint32_t)value;
+    return true;
+}
+
+struct dlb_launcher dlb_launcher_look(void)
+{
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct dlb_launcher out = {.name = rows[i].name, .module = rows[i].module};
+        if ((rows[i].needs && !getenv(rows[i].needs)) || !number(rows[i].rank, &out.rank))
+            continue;
+        if (rows[i].size && !number(rows[i].size, &out.size))
+            continue;
+        (void)number(rows[i].local, &out.local_rank);
+        return out;
+    }
+    return (struct dlb_launcher){.name = NULL};
+}
+
+static bool is_launchers(const char *variable)
+{
+    for (size_t i = 0; i < sizeof(forgotten) / sizeof(*forgotten); i++)
+        if (strncmp(variable, forgotten[i], strlen(forgotten[i])) == 0)
+            return true;
+    return false;
+}
+
+void dlb_launcher_forget(void)
+{
+    uint32_t fd;
+    if (number("PMI_FD", &fd) && fd > 2)
+        (void)close((int)fd);
+    for (char **at = environ; *at;) {
+        const char *end = strchr(*at, '=');
+        char name[256];
+        size_t n = end ? (size_t)(end - *at) : 0;
+        if (n == 0 || n >= sizeof(name) || !is_launchers(*at)) {
+            at++;
+            continue;
+        }
+        memcpy(name, *at, n);
+        name[n] = '\0';
+        if (unsetenv(name)) /* moves what follows to this place */
+            at++;
+    }
+}

@@ -1,0 +1,196 @@
+#include "scenarios/ranks/link.h"
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct head {
+    uint32_t kind;
+    uint64_t n_bytes;
+};
+
+static bool send_all(int fd, const void *bytes, size_t n_bytes)
+{
+    const char *at = bytes;
+    while (n_bytes > 0) {
+        ssize_t n = send(fd, at, n_bytes, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        n_bytes -= (size_t)n;
+    }
+    return true;
+}
+
+static bool receive_all(int fd, void *bytes, size_t n_bytes)
+{
+    char *at = bytes;
+    while (n_bytes > 0) {
+        ssize_t n = recv(fd, at, n_bytes, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        n_bytes -= (size_t)n;
+    }
+    return true;
+}
+
+bool dlb_message_send(int fd, enum dlb_message_kind kind, const void *bytes, size_t n_bytes)
+{
+    struct head head;
+    memset(&head, 0, sizeof(head));
+    head.kind = kind;
+    head.n_bytes = n_bytes;
+    return send_all(fd, &head, sizeof(head)) && send_all(fd, bytes, n_bytes);
+}
+
+bool dlb_message_receive(int fd, struct dlb_message *out)
+{
+    struct head head;
+    if (!receive_all(fd, &head, sizeof(head)))
+        return false;
+    out->kind = (enum dlb_message_kind)head.kind;
+    out->n_bytes = head.n_bytes;
+    out->bytes = dlb_mem_new(head.n_bytes + 1);
+    if (receive_all(fd, out->bytes, head.n_bytes))
+        return true;
+    free(out->bytes);
+    out->bytes = NULL;
+    return false;
+}
+
+bool dlb_message_is_there(int fd)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    return poll(&wait, 1, 0) > 0;
+}
+
+int dlb_link_make(struct dlb_link *link, int *speaker_fd, struct dlb_err *err)
+{
+    int pair[2];
+    memset(link, 0, sizeof(*link));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot make a pair of sockets");
+    link->fd = pair[0];
+    *speaker_fd = pair[1];
+    link->meet_fd = memfd_create("dlbench-meet", MFD_CLOEXEC);
+    if (link->meet_fd < 0 || ftruncate(link->meet_fd, (off_t)sizeof(*link->meet)))
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot make shared memory");
+    link->meet =
+        mmap(NULL, sizeof(*link->meet), PROT_READ | PROT_WRITE, MAP_SHARED, link->meet_fd, 0);
+    if (link->meet == MAP_FAILED)
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot map shared memory");
+    return DLB_OK;
+}
+
+static atomic_bool *to_cancel;
+
+static void on_cancel(int number)
+{
+    (void)number;
+    atomic_store(to_cancel, true);
+}
+
+int dlb_link_join(struct dlb_link *link, struct dlb_err *err)
+{
+    struct sigaction action = {.sa_handler = on_cancel};
+    struct dlb_message hello;
+    (void)sigemptyset(&action.sa_mask);
+    to_cancel = &link->cancel;
+    (void)sigaction(SIGUSR1, &action, NULL);
+    if (!dlb_message_receive(link->fd, &hello))
+        return DLB_END;
+    json_t *doc = json_loads(hello.bytes, 0, NULL);
+    link->rank = (uint32_t)dlb_json_u64(doc, "rank", 0);
+    link->size = (uint32_t)dlb_json_u64(doc, "size", 1);
+    dlb_json_take_text(doc, "node", link->node, sizeof(link->node));
+    dlb_json_take_text(doc, "mpi", link->mpi, sizeof(link->mpi));
+    json_decref(doc);
+    free(hello.bytes);
+    (void)err;
+    return DLB_OK;
+}
+
+static int lose(struct dlb_link *link, const char *why)
+{
+    if (!link->lost)
+        (void)dlb_fail(&link->why, DLB_ERR_RANK_LOST, NULL, DLB_NO_OFFSET, "%s", why);
+    link->lost = true;
+    atomic_store(&link->cancel, true);
+    return DLB_E_WORKER;
+}
+
+static int lose_speaker(struct dlb_link *link)
+{
+    char why[sizeof(link->node) + 160];
+    (void)snprintf(why, sizeof(why),
+                   "the process that speaks MPI for rank %u on %s is gone: the launcher ended the "
+                   "job, or it was killed",
+                   link->rank, link->node);
+    return lose(link, why);
+}
+
+int dlb_link_send(struct dlb_link *link, enum dlb_message_kind kind, const json_t *doc,
+                  struct dlb_err *err)
+{
+    char *text = doc ? dlb_mem_check(json_dumps(doc, JSON_COMPACT)) : NULL;
+    if (!link->lost && !dlb_message_send(link->fd, kind, text, text ? strlen(text) : 0))
+        (void)lose_speaker(link);
+    dlb_event_signal(&link->meet->bell);
+    free(text);
+    *err = link->why;
+    return link->lost ? DLB_E_WORKER : DLB_OK;
+}
+
+/* Takes the next message; false: it was that a rank is gone, or the speaker is. */
+static bool take(struct dlb_link *link, struct dlb_message *out)
+{
+    out->bytes = NULL;
+    if (!dlb_message_receive(link->fd, out)) {
+        (void)lose_speaker(link);
+        return false;
+    }
+    if (out->kind != DLB_SAY_LOST)
+        return true;
+    (void)lose(link, out->bytes);
+    free(out->bytes);
+    out->bytes = NULL;
+    return false;
+}
+
+int dlb_link_await(struct dlb_link *link, enum dlb_message_kind kind, struct dlb_message *out,
+                   struct dlb_err *err)
+{
+    out->bytes = NULL;
+    while (!link->lost && take(link, out)) {
+        if (out->kind == kind)
+            return DLB_OK;
+        free(out->bytes);
+    }
+    *err = link->why;
+    return DLB_E_WORKER;
+}
+
+bool dlb_link_look(struct dlb_link *link)
+{
+    struct dlb_message message;
+    atomic_fetch_add(&link->meet->n_signs, 1);
+    while (!link->lost && dlb_message_is_there(link->fd))
+        if (take(link, &message))
+            free(message.bytes);
+    return link->lost;
+}

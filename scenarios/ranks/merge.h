@@ -1,0 +1,33 @@
+/* One result of a cell from those that its ranks measured. Counts and histograms are added up
+ * exactly. Times are of a mean accelerator, as those of one process's accelerators are
+ * (loaders/train/consumer.h).
+ *
+ * Floor 4. Control thread; pure. */
+#ifndef DLB_SCENARIOS_RANKS_MERGE_H
+#define DLB_SCENARIOS_RANKS_MERGE_H
+
+#include "core/measure/hist.h"
+#include "scenarios/cell/cell_result.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What one rank did. */
+struct dlb_rank_part {
+    struct dlb_cell_result result; /* owned by the caller */
+    char node[256];
+    double loop_s;     /* from the common start to the end of its loop; NaN: it did not begin */
+    uint64_t n_rounds; /* at the barrier of all steps */
+    double wait_ns, own_input_ns; /* over them: for other ranks, and of its own slowest step */
+};
+
+/* *out takes over what rank 0's result owns; the caller frees it, and the other results. If a rank
+ * failed, so does *out, with the rank's name in its reason. `cost`: of rounds at the barrier. */
+void dlb_ranks_merge(struct dlb_rank_part *parts, uint32_t n, const struct dlb_hist *cost,
+                     struct dlb_cell_result *out);
+
+/* What summary.json says of the ranks: {"ranks", "first_done_s", ...}. New reference. */
+json_t *dlb_ranks_describe(const struct dlb_rank_part *parts, uint32_t n,
+                           const struct dlb_hist *cost);
+
+#endif

@@ -1,0 +1,269 @@
+#include "scenarios/ranks/team.h"
+
+#include "core/base/hash.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/remove.h"
+#include "core/host/osacct.h"
+#include "scenarios/ranks/answers.h"
+#include "scenarios/ranks/merge.h"
+#include "scenarios/ranks/ranks.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROGRAM "/proc/self/exe"
+
+/* One cell, on this rank. */
+struct own {
+    struct dlb_link *link;
+    const struct dlb_child *how; /* with the caller's cancel, tick and ctx */
+    bool said;                   /* the other ranks were told that the user wants an end */
+};
+
+static void tick(void *ctx, const struct dlb_pulse *pulse)
+{
+    struct own *own = ctx;
+    struct dlb_err err;
+    (void)dlb_link_look(own->link);
+    if (own->how->cancel && atomic_load(own->how->cancel) && !own->said) {
+        own->said = true;
+        atomic_store(&own->link->cancel, true);
+        (void)dlb_link_send(own->link, DLB_SAY_CANCEL, NULL, &err);
+    }
+    if (own->how->tick)
+        own->how->tick(own->how->ctx, pulse);
+}
+
+/* Runs this rank's cell, and answers with what it measured. */
+static int run_own(struct dlb_link *link, const struct dlb_child *how, struct dlb_err *err)
+{
+    struct own own = {.link = link, .how = how};
+    struct dlb_child child = *how;
+    struct dlb_cell_result result;
+    struct dlb_err failed;
+    child.meet_fd = link->meet_fd;
+    child.cancel = &link->cancel;
+    child.tick = tick;
+    child.ctx = &own;
+    if (dlb_child_run(&child, false, &result, &failed)) {
+        dlb_cell_result_init(&result);
+        dlb_cell_result_fail(&result, &failed);
+    }
+    json_t *answer = dlb_answer_of_cell(link, &result);
+    bool fails = result.status == DLB_REP_FAILED;
+    int rc = dlb_link_send(link, fails ? DLB_SAY_FAILED : DLB_SAY_ANSWER, answer, err);
+    json_decref(answer);
+    dlb_cell_result_free(&result);
+    return rc;
+}
+
+/* What the other ranks are to do: a cell's mode is a word behind --mode. */
+static json_t *command_of(const struct dlb_child *how)
+{
+    const char *mode = "measure";
+    for (int i = 0; how->tail && how->tail[i]; i++)
+        if (strcmp(how->tail[i], "--mode") == 0)
+            mode = how->tail[i + 1];
+    return dlb_json_made(json_pack("{ss, ss, sI, sO}", "do", "cell", "mode", mode, "stall_ns",
+                                   (json_int_t)how->stall_ns, "config", how->config));
+}
+
+/* After a user's interrupt the launcher may end the others before they have answered. */
+static int interrupted_alone(const struct dlb_child *how, struct dlb_cell_result *result, int rc)
+{
+    struct dlb_err cancelled;
+    if (!how->cancel || !atomic_load(how->cancel))
+        return rc;
+    (void)dlb_fail(&cancelled, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+    dlb_cell_result_init(result);
+    dlb_cell_result_fail(result, &cancelled);
+    return DLB_OK;
+}
+
+int dlb_team_run(struct dlb_link *link, const struct dlb_child *how, struct dlb_cell_result *result,
+                 struct dlb_err *err)
+{
+    struct dlb_message message;
+    json_t *command = command_of(how);
+    atomic_store(&link->cancel, false);
+    dlb_meet_reset(link->meet);
+    int rc = dlb_link_send(link, DLB_SAY_COMMAND, command, err);
+    json_decref(command);
+    if (!rc)
+        rc = run_own(link, how, err);
+    if (!rc)
+        rc = dlb_link_await(link, DLB_SAY_ANSWERS, &message, err);
+    if (rc)
+        return interrupted_alone(how, result, rc);
+    struct dlb_rank_part *parts = dlb_mem_array(link->size, sizeof(*parts));
+    rc = dlb_answers_take_cells(&message, link->size, parts, err);
+    free(message.bytes);
+    if (!rc) {
+        dlb_ranks_merge(parts, link->size, &link->meet->cost, result);
+        if (result->code == DLB_ERR_RANKS_DATA)
+            rc = dlb_fail(err, DLB_ERR_RANKS_DATA, NULL, DLB_NO_OFFSET, "%s", result->reason);
+        if (rc)
+            dlb_cell_result_free(result);
+    }
+    for (uint32_t i = 0; i < link->size; i++)
+        dlb_cell_result_free(&parts[i].result);
+    free(parts);
+    return rc;
+}
+
+static json_t *machine_of(const struct dlb_link *link)
+{
+    uint64_t program = 0;
+    bool known = dlb_hash_file(PROGRAM, &program);
+    return dlb_json_made(json_pack("{so, sI, so, so}", "node", dlb_json_safe_text(link->node),
+                                   "cpus", (json_int_t)dlb_os_n_cpus(&(double){0}), "ram_bytes",
+                                   dlb_json_u64_or_null(dlb_os_ram_bytes()), "program",
+                                   known ? dlb_json_hex(program) : json_null()));
+}
+
+static int check_programs(const json_t *machines, struct dlb_err *err)
+{
+    const json_t *first = json_array_get(machines, 0), *one;
+    size_t i;
+    json_array_foreach(machines, i, one) {
+        if (json_equal(json_object_get(one, "program"), json_object_get(first, "program")))
+            continue;
+        return dlb_fail(err, DLB_ERR_RANKS_PROGRAM, NULL, DLB_NO_OFFSET,
+                        "rank %zu on %s runs another build of dlbench than rank 0 on %s", i,
+                        dlb_json_text(one, "node"), dlb_json_text(first, "node"));
+    }
+    return DLB_OK;
+}
+
+static int clocks(struct dlb_link *link, struct dlb_ranks_offset *out, struct dlb_err *err)
+{
+    struct dlb_message message;
+    int rc = dlb_link_send(link, DLB_SAY_CLOCKS, NULL, err);
+    if (!rc)
+        rc = dlb_link_await(link, DLB_SAY_ANSWERS, &message, err);
+    if (rc)
+        return rc;
+    rc = dlb_answers_take_bytes(&message, link->size, out, sizeof(*out), err);
+    free(message.bytes);
+    return rc;
+}
+
+int dlb_team_meet(struct dlb_link *link, json_t **nodes, struct dlb_err *err)
+{
+    struct dlb_message message;
+    json_t *command = dlb_json_made(json_pack("{ss}", "do", "hello")), *own = machine_of(link);
+    *nodes = NULL;
+    dlb_meet_reset(link->meet);
+    int rc = dlb_link_send(link, DLB_SAY_COMMAND, command, err);
+    if (!rc)
+        rc = dlb_link_send(link, DLB_SAY_ANSWER, own, err);
+    if (!rc)
+        rc = dlb_link_await(link, DLB_SAY_ANSWERS, &message, err);
+    json_decref(command);
+    json_decref(own);
+    if (rc)
+        return rc;
+    *nodes = dlb_answers_documents(&message, link->size);
+    free(message.bytes);
+    rc = check_programs(*nodes, err);
+    link->clocks = dlb_mem_array(link->size, sizeof(*link->clocks));
+    return rc ? rc : clocks(link, link->clocks, err);
+}
+
+json_t *dlb_team_clocks(struct dlb_link *link)
+{
+    struct dlb_ranks_offset *after = dlb_mem_array(link->size, sizeof(*after));
+    struct dlb_err ignored;
+    double max_us = 0, error_us = 0;
+    bool known = clocks(link, after, &ignored) == DLB_OK;
+    for (uint32_t i = 0; known && i < link->size; i++) {
+        const struct dlb_ranks_offset *b = &link->clocks[i], *a = &after[i];
+        double drift_us = fabs((double)(a->offset_ns - b->offset_ns)) / 1e3;
+        double round_us = (double)(a->error_ns > b->error_ns ? a->error_ns : b->error_ns) / 1e3;
+        max_us = fmax(max_us, fabs((double)a->offset_ns) / 1e3);
+        error_us = fmax(error_us, fmax(drift_us, round_us));
+    }
+    free(after);
+    return known ? dlb_json_made(json_pack("{sf, sf}", "max", max_us, "error", error_us))
+                 : json_null();
+}
+
+/* Its own share of the data, where the configuration shares them. */
+static void take_share(const struct dlb_link *link, json_t *config)
+{
+    if (dlb_json_u64(config, "run.world", 1) == link->size)
+        dlb_json_put(config, "run.rank", json_integer(link->rank));
+}
+
+static int do_cell(struct dlb_link *link, const json_t *command, const char *scratch,
+                   struct dlb_err *err)
+{
+    static const char *const lead[] = {"dlbench", "cell", NULL};
+    const char *const tail[] = {"--mode", dlb_json_text(command, "mode"), "--memo", scratch, NULL};
+    json_t *config = json_object_get(command, "config");
+    take_share(link, config);
+    const struct dlb_child how = {.exe = PROGRAM,
+                                  .lead = lead,
+                                  .tail = tail,
+                                  .config = config,
+                                  .data_path = dlb_json_text(config, "dataset.path"),
+                                  .scratch = scratch,
+                                  .stall_ns = dlb_json_u64(command, "stall_ns", 0)};
+    return run_own(link, &how, err);
+}
+
+static int do_command(struct dlb_link *link, const char *text, const char *scratch,
+                      struct dlb_err *err)
+{
+    json_t *command = json_loads(text, 0, NULL);
+    int rc;
+    atomic_store(&link->cancel, false);
+    if (strcmp(dlb_json_text(command, "do"), "cell") == 0) {
+        rc = do_cell(link, command, scratch, err);
+    } else {
+        json_t *own = machine_of(link);
+        rc = dlb_link_send(link, DLB_SAY_ANSWER, own, err);
+        json_decref(own);
+    }
+    json_decref(command);
+    return rc;
+}
+
+/* The folder for what its cells write. Its name has machine and rank, so that ranks that share a
+ * folder for temporary files are told apart. */
+static int make_scratch(const struct dlb_link *link, char path[PATH_MAX], struct dlb_err *err)
+{
+    const char *base = getenv("TMPDIR");
+    int n = snprintf(path, PATH_MAX, "%s/dlbench-%.64s-%u-XXXXXX", base && *base ? base : "/tmp",
+                     link->node, link->rank);
+    if (n < 0 || n >= PATH_MAX)
+        return dlb_fail(err, DLB_ERR_SCRATCH_PATH_TOO_LONG, base, DLB_NO_OFFSET, "is too long");
+    return mkdtemp(path) ? DLB_OK
+                         : dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot make a folder");
+}
+
+int dlb_team_follow(struct dlb_link *link, struct dlb_err *err)
+{
+    char scratch[PATH_MAX];
+    struct dlb_message message;
+    int rc = make_scratch(link, scratch, err);
+    bool more = rc == DLB_OK;
+    while (more) {
+        more = dlb_message_receive(link->fd, &message);
+        if (!more)
+            break; /* rank 0 says why */
+        more = message.kind == DLB_SAY_COMMAND;
+        if (more)
+            more = do_command(link, message.bytes, scratch, err) == DLB_OK;
+        free(message.bytes);
+    }
+    if (!rc)
+        dlb_remove_tree(AT_FDCWD, scratch);
+    return rc;
+}

@@ -1,0 +1,218 @@
+#include "scenarios/ranks/watch.h"
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/base/process.h"
+#include "scenarios/ranks/speaker.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define LOOK_NS (2 * DLB_NS_PER_MS)
+#define TELL_NS DLB_NS_PER_S
+#define RUNNER_S UINT64_C(20) /* for a runner to end its cell and to write what it has */
+
+enum dlb_note_kind {
+    NOTE_ALIVE,     /* text: the machine */
+    NOTE_INTERRUPT, /* to rank 0: the launcher or a user wants the job to end */
+    NOTE_CANCEL,    /* to rank 0: a cell of this command failed; from rank 0: end it */
+    NOTE_LOST,      /* to rank 0: the runner of `rank` is gone or hangs */
+};
+
+void dlb_ranks_watch_begin(struct dlb_ranks_watch *w, const struct dlb_speaker_how *how)
+{
+    *w = (struct dlb_ranks_watch){.how = how, .ranks = how->ranks};
+}
+
+void dlb_ranks_watch_opened(struct dlb_ranks_watch *w)
+{
+    uint64_t now_ns = dlb_now_ns();
+    w->seen = dlb_mem_array(w->ranks->size(), sizeof(*w->seen));
+    for (uint32_t i = 0; i < w->ranks->size(); i++)
+        w->seen[i].at_ns = now_ns;
+    w->opened = true;
+}
+
+static void tell_all(struct dlb_ranks_watch *w, const struct dlb_ranks_note *note)
+{
+    if (w->ranks->rank() > 0) {
+        w->ranks->tell(0, note);
+        return;
+    }
+    for (uint32_t i = 1; i < w->ranks->size(); i++)
+        w->ranks->tell(i, note);
+}
+
+/* At rank 0 the job is over; other ranks tell it, and go on until it ends them. */
+static void lose(struct dlb_ranks_watch *w, const struct dlb_ranks_note *lost)
+{
+    if (w->over || w->lost.text[0])
+        return;
+    w->lost = *lost;
+    if (w->ranks->rank() == 0)
+        w->over = true;
+    else
+        w->ranks->tell(0, lost);
+}
+
+static void lose_rank(struct dlb_ranks_watch *w, uint32_t rank, int signo, const char *why)
+{
+    struct dlb_ranks_note note = {.kind = NOTE_LOST, .rank = rank, .signal = signo};
+    (void)snprintf(note.text, sizeof(note.text), "%s", why);
+    lose(w, &note);
+}
+
+static void lose_own(struct dlb_ranks_watch *w, int signo, const char *why)
+{
+    char text[sizeof(w->lost.text)];
+    const char *name = signo ? sigabbrev_np(signo) : NULL;
+    (void)snprintf(text, sizeof(text), "rank %u on %.64s: %s%s%s", w->ranks->rank(),
+                   w->ranks->node(), why, name ? " SIG" : "", name ? name : "");
+    lose_rank(w, w->ranks->rank(), signo, text);
+}
+
+void dlb_ranks_watch_reap(struct dlb_ranks_watch *w, bool waits)
+{
+    uint64_t limit_ns = waits ? RUNNER_S * DLB_NS_PER_S : 0;
+    if (w->runner_ended || !dlb_process_reap(w->how->runner, limit_ns, &w->status))
+        return;
+    w->runner_ended = true;
+    if (w->opened && WIFSIGNALED(w->status))
+        lose_own(w, WTERMSIG(w->status), "its runner was killed by");
+    else if (w->opened && w->ranks->rank() > 0 && w->in_command)
+        lose_own(w, 0, "its runner ended early");
+}
+
+void dlb_ranks_watch_command(struct dlb_ranks_watch *w, bool begins)
+{
+    w->in_command = w->busy = begins;
+    w->n_commands += begins;
+    w->cancelled = false;
+    w->signs_ns = dlb_now_ns();
+}
+
+bool dlb_ranks_watch_interrupt(struct dlb_ranks_watch *w)
+{
+    struct dlb_ranks_note note = {.kind = NOTE_INTERRUPT};
+    if (!w->opened)
+        return false;
+    if (w->ranks->rank() > 0)
+        w->ranks->tell(0, &note);
+    else if (!w->interrupted)
+        (void)kill(w->how->runner, SIGTERM);
+    w->interrupted = true; /* a second signal would kill the runner */
+    return true;
+}
+
+void dlb_ranks_watch_cancel(struct dlb_ranks_watch *w)
+{
+    struct dlb_ranks_note note = {
+        .kind = NOTE_CANCEL, .rank = w->ranks->rank(), .number = w->n_commands};
+    if (w->cancelled || !w->in_command)
+        return;
+    w->cancelled = true;
+    tell_all(w, &note);
+    if (w->ranks->rank() == 0)
+        (void)kill(w->how->runner, SIGUSR1);
+}
+
+/* A note of an earlier command comes too late. */
+static void cancel_here(struct dlb_ranks_watch *w)
+{
+    if (w->ranks->rank() == 0)
+        dlb_ranks_watch_cancel(w);
+    else
+        (void)kill(w->how->runner, SIGUSR1);
+}
+
+static void take(struct dlb_ranks_watch *w, const struct dlb_ranks_note *note, uint32_t from)
+{
+    w->seen[from].at_ns = dlb_now_ns();
+    if (note->kind == NOTE_ALIVE)
+        (void)snprintf(w->seen[from].node, sizeof(w->seen[from].node), "%.63s", note->text);
+    else if (note->kind == NOTE_INTERRUPT)
+        (void)dlb_ranks_watch_interrupt(w);
+    else if (note->kind == NOTE_LOST)
+        lose(w, note);
+    else if (note->kind == NOTE_CANCEL && note->number == w->n_commands && w->in_command)
+        cancel_here(w);
+}
+
+/* A runner signs several times a second while it watches a cell. */
+static void look_at_runner(struct dlb_ranks_watch *w, uint64_t now_ns)
+{
+    uint64_t n = atomic_load(&w->how->meet->n_signs);
+    if (n != w->n_signs || !w->busy) {
+        w->n_signs = n;
+        w->signs_ns = now_ns;
+    }
+    if (!w->busy || w->runner_ended || now_ns - w->signs_ns <= w->how->deadline_ns)
+        return;
+    lose_own(w, 0, "its runner hangs: no sign of life");
+    (void)kill(w->how->runner, SIGKILL); /* it would outlive the job */
+    w->busy = false;
+}
+
+static void look_at_ranks(struct dlb_ranks_watch *w, uint64_t now_ns)
+{
+    uint32_t n = w->ranks->rank() == 0 ? w->ranks->size() : 1;
+    char text[sizeof(w->lost.text)];
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == w->ranks->rank() || now_ns - w->seen[i].at_ns <= w->how->deadline_ns)
+            continue;
+        (void)snprintf(text, sizeof(text),
+                       "rank %u%s%s: no sign of life for %llu s: its process hangs, or its machine "
+                       "is out of reach",
+                       i, w->seen[i].node[0] ? " on " : "", w->seen[i].node,
+                       (unsigned long long)(w->how->deadline_ns / DLB_NS_PER_S));
+        lose_rank(w, i, 0, text);
+        w->over = true;
+    }
+}
+
+bool dlb_ranks_watch_look(struct dlb_ranks_watch *w)
+{
+    struct dlb_ranks_note note;
+    uint32_t from = 0;
+    uint64_t now_ns = dlb_now_ns();
+    if (!w->opened || w->over || now_ns - w->looked_ns < LOOK_NS)
+        return !w->over;
+    w->looked_ns = now_ns;
+    dlb_ranks_watch_reap(w, false);
+    while (w->ranks->heard(&note, &from))
+        take(w, &note, from);
+    now_ns = dlb_now_ns(); /* no earlier than what was heard */
+    look_at_runner(w, now_ns);
+    if (now_ns - w->told_ns >= TELL_NS) {
+        note = (struct dlb_ranks_note){.kind = NOTE_ALIVE, .rank = w->ranks->rank()};
+        (void)snprintf(note.text, sizeof(note.text), "%.63s", w->ranks->node());
+        tell_all(w, &note);
+        w->told_ns = now_ns;
+        look_at_ranks(w, now_ns);
+    }
+    if (w->runner_ended && w->ranks->rank() == 0 && w->in_command)
+        w->over = true;
+    return !w->over;
+}
+
+int dlb_ranks_watch_error(const struct dlb_ranks_watch *w, struct dlb_err *err)
+{
+    if (w->ranks->rank() == 0 && w->lost.rank > 0 &&
+        !w->runner_ended) /* the runner reports it with its result */
+        return DLB_END;
+    const char *text = w->lost.text[0] ? w->lost.text : "the ranks cannot reach each other";
+    return dlb_fail(err, DLB_ERR_RANK_LOST, NULL, DLB_NO_OFFSET, "%s", text);
+}
+
+void dlb_ranks_watch_end(struct dlb_ranks_watch *w)
+{
+    int status;
+    if (w->ranks->rank() == 0 && !w->runner_ended)
+        (void)dlb_message_send(w->how->fd, DLB_SAY_LOST, w->lost.text, strlen(w->lost.text));
+    dlb_ranks_watch_reap(w, w->ranks->rank() == 0);
+    if (!w->runner_ended)
+        (void)dlb_process_end(w->how->runner, DLB_NS_PER_S, &status);
+}

@@ -1,0 +1,60 @@
+/* The speaker's watch over its runner and the other speakers.
+ *
+ * Floor 4. The speaker's thread. */
+#ifndef DLB_SCENARIOS_RANKS_WATCH_H
+#define DLB_SCENARIOS_RANKS_WATCH_H
+
+#include "core/base/err.h"
+#include "scenarios/ranks/ranks.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dlb_speaker_how;
+
+struct dlb_ranks_seen {
+    uint64_t at_ns; /* when it was heard last */
+    char node[64];  /* "": never */
+};
+
+struct dlb_ranks_watch {
+    const struct dlb_speaker_how *how;
+    const struct dlb_ranks *ranks;
+    bool opened, interrupted, runner_ended,
+        over; /* over: a rank is lost, or this one is told to end */
+    bool in_command, cancelled;
+    bool busy;                   /* the runner has a command, and has not answered */
+    uint32_t n_commands;         /* so far; all ranks count the same */
+    int status;                  /* of the runner, if it has ended */
+    uint64_t looked_ns, told_ns; /* when it last looked and told */
+    uint64_t n_signs, signs_ns;  /* of the runner while it watches a cell: the last, and when */
+    struct dlb_ranks_seen *seen; /* [size] owned; ranks other than 0 look at its alone */
+    struct dlb_ranks_note lost;  /* if over: who */
+};
+
+void dlb_ranks_watch_begin(struct dlb_ranks_watch *watch, const struct dlb_speaker_how *how);
+void dlb_ranks_watch_opened(struct dlb_ranks_watch *watch); /* the ranks know each other */
+
+/* Runners begin or end a command. */
+void dlb_ranks_watch_command(struct dlb_ranks_watch *watch, bool begins);
+
+/* Often. False: no rank can go on. */
+bool dlb_ranks_watch_look(struct dlb_ranks_watch *watch);
+
+/* The job is to end: rank 0's runner is interrupted. False: not yet, because the ranks do not know
+ * each other. */
+bool dlb_ranks_watch_interrupt(struct dlb_ranks_watch *watch);
+
+/* The cells of all ranks are to end. */
+void dlb_ranks_watch_cancel(struct dlb_ranks_watch *watch);
+
+/* Reaps the runner; `waits`: until it has ended. */
+void dlb_ranks_watch_reap(struct dlb_ranks_watch *watch, bool waits);
+
+/* Why no rank can go on. DLB_END: another rank says it. */
+int dlb_ranks_watch_error(const struct dlb_ranks_watch *watch, struct dlb_err *err);
+
+/* Tells rank 0's runner which rank is lost, and waits until this rank's runner has ended. */
+void dlb_ranks_watch_end(struct dlb_ranks_watch *watch);
+
+#endif

@@ -1,0 +1,51 @@
+# shellcheck shell=bash
+# Shared by the tests of ranks; sourced after tests/cli/lib.sh and tests/cli/measure.sh.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+n_ranks=4
+
+# The implementations that this build has a module for, and whose launcher is there.
+find_mpi() {
+    implementations=()
+    for mpi in openmpi mpich; do
+        [ -e "$(dirname "$dlbench")/dlbench-mpi-$mpi.so" ] && command -v "mpirun.$mpi" >/dev/null && implementations+=("$mpi")
+    done
+    [ ${#implementations[@]} -gt 0 ] || skip "neither Open MPI nor MPICH with its mpirun"
+}
+
+# Sets launch to the command that starts so many ranks.
+launcher() { # implementation, number of ranks
+    launch=("mpirun.$1" -np "$2")
+    [ "$1" = mpich ] || launch=("mpirun.$1" --oversubscribe -np "$2")
+}
+
+# A run of minutes: pid, and the result's folder in results/NAME.
+start_ranks() { # implementation, name, further arguments
+    local mpi=$1 name=$2
+    shift 2
+    launcher "$mpi" "$n_ranks"
+    last="${launch[*]} run $name"
+    setsid "${launch[@]}" "$dlbench" run "${quick[@]}" --set generate.samples=400000 --set device.step_ms=20 --set run.epochs=1 \
+        --set run.repeats=3 --run-name "$name" "$@" >"$out" 2>"$err" </dev/null &
+    pid=$!
+    for _ in $(seq 200); do
+        [ "$(cells_of "$name" | wc -l)" -ge "$n_ranks" ] && break
+        sleep 0.1
+    done
+    sleep 1
+}
+
+# The processes of such a run: the launcher's, the runners' (each the leader of a session), the cells'.
+speakers_of() { pgrep -f "dlbench run .*--run-name $1( |\$)" | while read -r p; do [ "$(ps -o sid= -p "$p" | tr -d ' ')" = "$p" ] || echo "$p"; done; }
+runners_of() { pgrep -f "dlbench run .*--run-name $1( |\$)" | while read -r p; do [ "$(ps -o sid= -p "$p" | tr -d ' ')" = "$p" ] && echo "$p"; done; }
+cells_of() { for p in $(runners_of "$1"); do pgrep -P "$p" -f 'dlbench cell'; done; }
+
+# The launcher ends within so many seconds, and no process of the run is left soon after.
+expect_end() { # seconds, name
+    local start=$SECONDS
+    while kill -0 "$pid" 2>/dev/null && [ $((SECONDS - start)) -le "$1" ]; do sleep 0.1; done
+    kill -0 "$pid" 2>/dev/null && { failed "the launcher should end within $1 s"; kill -9 "$pid"; }
+    wait "$pid"
+    code=$?
+    for _ in $(seq 50); do [ -z "$(pgrep -f "run-name $2( |\$)")$(cells_of "$2")" ] && return; sleep 0.1; done
+    failed "processes are left: $(pgrep -af "run-name $2( |\$)")"
+}

@@ -1,0 +1,122 @@
+/* Launchers by their environment, and what is left of it for programs that are started. */
+#include "scenarios/ranks/launcher.h"
+#include "scenarios/ranks/module.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MAX 8
+
+struct row {
+    const char *set[MAX]; /* "NAME=value" */
+    const char *module;   /* NULL with a name: none fits */
+    bool there;
+    uint32_t rank, size, local;
+};
+
+static const struct row rows[] = {
+    {{NULL}, NULL, false, 0, 0, 0},
+    {{"OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=3", "OMPI_COMM_WORLD_LOCAL_RANK=1",
+      "PMIX_RANK=3", "PMIX_NAMESPACE=x"},
+     "openmpi",
+     true,
+     3,
+     4,
+     1},
+    {{"PMI_SIZE=2", "PMI_RANK=1", "MPI_LOCALRANKID=1", "PMI_FD=99"}, "mpich", true, 1, 2, 1},
+    {{"PMI_SIZE=2"}, NULL, false, 0, 0, 0},
+    {{"PMI_SIZE=two", "PMI_RANK=1"}, NULL, false, 0, 0, 0},
+    {{"SLURM_STEP_ID=0", "SLURM_STEP_NUM_TASKS=8", "SLURM_PROCID=5", "SLURM_LOCALID=1"},
+     NULL,
+     true,
+     5,
+     8,
+     1},
+    {{"SLURM_STEP_ID=0", "SLURM_STEP_NUM_TASKS=8", "SLURM_PROCID=5", "SLURM_LOCALID=1",
+      "PMIX_RANK=5"},
+     "openmpi",
+     true,
+     5,
+     8,
+     1},
+    /* a batch script is one process, however many tasks its job has */
+    {{"SLURM_JOB_ID=7", "SLURM_NTASKS=8", "SLURM_PROCID=0"}, NULL, false, 0, 0, 0},
+};
+
+static void set_all(const struct row *row)
+{
+    for (int i = 0; i < MAX && row->set[i]; i++) {
+        char text[64];
+        assert_true(strlen(row->set[i]) < sizeof(text));
+        strcpy(text, row->set[i]);
+        char *equals = strchr(text, '=');
+        *equals = '\0';
+        assert_int_equal(setenv(text, equals + 1, 1), 0);
+    }
+}
+
+static void test_launchers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        dlb_launcher_forget();
+        set_all(&rows[i]);
+        struct dlb_launcher out = dlb_launcher_look();
+        assert_int_equal(out.name != NULL, rows[i].there);
+        if (!out.name)
+            continue;
+        assert_true(rows[i].module ? out.module && strcmp(out.module, rows[i].module) == 0
+                                   : out.module == NULL);
+        assert_int_equal(out.rank, rows[i].rank);
+        assert_int_equal(out.size, rows[i].size);
+        assert_int_equal(out.local_rank, rows[i].local);
+    }
+}
+
+static void test_nothing_is_left(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("DLB_KEPT", "1", 1), 0);
+    assert_int_equal(setenv("SLURM_JOB_ID", "7", 1), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        set_all(&rows[i]);
+        dlb_launcher_forget();
+        assert_null(dlb_launcher_look().name);
+        assert_null(getenv("OMPI_COMM_WORLD_SIZE"));
+        assert_null(getenv("PMI_FD"));
+        assert_null(getenv("PMIX_NAMESPACE"));
+        assert_non_null(getenv("DLB_KEPT"));
+        assert_non_null(getenv("SLURM_JOB_ID"));
+    }
+    assert_int_equal(unsetenv("SLURM_JOB_ID"), 0);
+}
+
+/* The test's folder has no module. One process needs none. */
+static void test_no_module(void **state)
+{
+    (void)state;
+    struct dlb_err err;
+    struct dlb_launcher launcher = {.name = "mpirun", .module = "none-such", .size = 2};
+    assert_null(dlb_ranks_load(&launcher, &err));
+    assert_int_equal(err.code, DLB_ERR_RANKS_NO_MODULE);
+    launcher.module = NULL;
+    assert_null(dlb_ranks_load(&launcher, &err));
+    assert_int_equal(err.code, DLB_ERR_RANKS_NO_MODULE);
+    launcher.size = 1;
+    assert_ptr_equal(dlb_ranks_load(&launcher, &err), &dlb_ranks_none);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_launchers),
+        cmocka_unit_test(test_nothing_is_left),
+        cmocka_unit_test(test_no_module),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+/* One result from those of several ranks: exact sums, the slowest and the failed rank by name. */
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "scenarios/ranks/merge.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define N 3
+
+/* A rank that took n_steps of 8 samples in window_ms, and waited for input in input_ms of it. */
+static void fill(struct dlb_rank_part *part, uint32_t rank, uint64_t n_steps, uint64_t window_ms,
+                 uint64_t input_ms)
+{
+    struct dlb_cell_result *r = &part->result;
+    dlb_cell_result_init(r);
+    (void)snprintf(part->node, sizeof(part->node), "node%u", rank / 2);
+    part->loop_s = (double)(window_ms + rank) / 1e3;
+    r->data_id = 7;
+    r->has_loop = r->has_workers = true;
+    struct dlb_share *total = &r->loop.total;
+    memset(total, 0, sizeof(*total));
+    total->n_steps = n_steps;
+    total->n_samples = 8 * n_steps;
+    total->window_ns = total->wall_ns = window_ms * 1000000;
+    total->idle_input_ns = input_ms * 1000000;
+    total->busy_ns = total->window_ns - total->idle_input_ns;
+    r->loop.n_batches = n_steps;
+    r->loop.n_epochs = 1;
+    r->loop.epoch = dlb_mem_array(1, sizeof(*r->loop.epoch));
+    r->loop.epoch[0] = (struct dlb_epoch){.n_samples = 8 * n_steps,
+                                          .n_unique = 8 * n_steps,
+                                          .set_checksum = UINT64_MAX - rank,
+                                          .ended = true,
+                                          .whole = true};
+    r->hists = dlb_mem_new(sizeof(*r->hists));
+    for (uint64_t i = 0; i < n_steps; i++)
+        dlb_hist_add(&r->hists->worker[DLB_WS_READ], 1000 * (rank + 1) + i);
+}
+
+static void free_all(struct dlb_rank_part *parts, struct dlb_cell_result *merged)
+{
+    for (uint32_t i = 0; i < N; i++)
+        dlb_cell_result_free(&parts[i].result);
+    dlb_cell_result_free(merged);
+}
+
+static const struct dlb_hist no_cost;
+
+static void test_sums(void **state)
+{
+    (void)state;
+    struct dlb_rank_part parts[N] = {0};
+    struct dlb_cell_result out;
+    struct dlb_hist *whole = dlb_mem_new(sizeof(*whole));
+    for (uint32_t i = 0; i < N; i++) {
+        fill(&parts[i], i, 100, 1000, 0);
+        dlb_hist_merge(whole, &parts[i].result.hists->worker[DLB_WS_READ]);
+    }
+    dlb_ranks_merge(parts, N, &no_cost, &out);
+    assert_int_equal(out.status, DLB_REP_OK);
+    assert_true(out.loop.total.n_steps == 300 && out.loop.total.n_samples == 2400);
+    assert_int_equal(out.loop.n_accelerators, N);
+    assert_true(fabs(dlb_cell_result_samples_per_s(&out) - 2400) < 1e-3);
+    assert_true(fabs(dlb_cell_result_steps_per_s(&out) - 100) < 1e-3);
+    assert_true(out.loop.epoch[0].n_unique == 2400);
+    assert_true(out.loop.epoch[0].set_checksum == 3 * UINT64_MAX - 3); /* modulo 2^64 */
+    struct dlb_stage_result read = dlb_stage_result_of(whole);
+    assert_memory_equal(&out.workers.stage[DLB_WS_READ], &read, sizeof(read));
+    assert_true(dlb_json_number(out.ranks, "first_done_s") == 1.0);
+    assert_true(dlb_json_number(out.ranks, "last_done_s") == 1.002);
+    assert_true(json_is_null(json_object_get(out.ranks, "straggler")));
+    free(whole);
+    free_all(parts, &out);
+}
+
+/* Rank 1 takes 1.5 times as long, all of it for input. */
+static void test_straggler(void **state)
+{
+    (void)state;
+    struct dlb_rank_part parts[N] = {0};
+    struct dlb_cell_result out;
+    for (uint32_t i = 0; i < N; i++)
+        fill(&parts[i], i, 100, i == 1 ? 1500 : 1000, i == 1 ? 500 : 0);
+    dlb_ranks_merge(parts, N, &no_cost, &out);
+    const json_t *straggler = json_object_get(out.ranks, "straggler");
+    assert_string_equal(dlb_json_text(straggler, "class"), "INPUT STRAGGLER");
+    assert_int_equal(dlb_json_u64(straggler, "rank", 99), 1);
+    assert_string_equal(dlb_json_text(straggler, "node"), "node0");
+    const json_t *rates = json_object_get(out.ranks, "ranks_samples_per_s");
+    assert_true(fabs(dlb_json_number(rates, "worst") - 800 / 1.5) < 1e-3);
+    assert_true(fabs(dlb_json_number(rates, "median") - 800) < 1e-3);
+    free_all(parts, &out);
+}
+
+static void test_failed_rank(void **state)
+{
+    (void)state;
+    struct dlb_rank_part parts[N] = {0};
+    struct dlb_cell_result out;
+    struct dlb_err err;
+    for (uint32_t i = 0; i < N; i++)
+        fill(&parts[i], i, 100, 1000, 0);
+    (void)dlb_fail(&err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "told to end");
+    dlb_cell_result_fail(&parts[0].result, &err);
+    (void)dlb_fail(&err, DLB_ERR_CELL_KILLED, NULL, DLB_NO_OFFSET, "killed");
+    dlb_cell_result_fail(&parts[2].result, &err);
+    dlb_ranks_merge(parts, N, &no_cost, &out);
+    assert_int_equal(out.status, DLB_REP_FAILED);
+    assert_int_equal(out.code, DLB_ERR_CELL_KILLED);
+    assert_non_null(strstr(out.reason, "rank 2 on node1"));
+    free_all(parts, &out);
+}
+
+static void test_other_data(void **state)
+{
+    (void)state;
+    struct dlb_rank_part parts[N] = {0};
+    struct dlb_cell_result out;
+    for (uint32_t i = 0; i < N; i++)
+        fill(&parts[i], i, 100, 1000, 0);
+    parts[2].result.data_id = 8;
+    dlb_ranks_merge(parts, N, &no_cost, &out);
+    assert_int_equal(out.status, DLB_REP_FAILED);
+    assert_int_equal(out.code, DLB_ERR_RANKS_DATA);
+    free_all(parts, &out);
+}
+
+/* What the runners send each other loses nothing. */
+static void test_hists_json(void **state)
+{
+    (void)state;
+    struct dlb_rank_part part = {0};
+    fill(&part, 0, 1000, 1000, 0);
+    json_t *doc = dlb_cell_hists_to_json(part.result.hists);
+    struct dlb_cell_hists *back = dlb_cell_hists_from_json(doc);
+    assert_non_null(back);
+    assert_memory_equal(back, part.result.hists, sizeof(*back));
+    json_t *empty = json_array();
+    assert_null(dlb_cell_hists_from_json(empty));
+    assert_null(dlb_cell_hists_from_json(NULL));
+    json_decref(empty);
+    json_decref(doc);
+    free(back);
+    dlb_cell_result_free(&part.result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums),        cmocka_unit_test(test_straggler),
+        cmocka_unit_test(test_failed_rank), cmocka_unit_test(test_other_data),
+        cmocka_unit_test(test_hists_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
