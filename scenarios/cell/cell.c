@@ -9,6 +9,7 @@
 #include "scenarios/cell/cache.h"
 #include "scenarios/cell/choose.h"
 #include "scenarios/cell/count.h"
+#include "scenarios/cell/data.h"
 #include "scenarios/cell/fill.h"
 #include "scenarios/cell/numa.h"
 #include "scenarios/cell/rings.h"
@@ -18,8 +19,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#define WARM_BATCH_BYTES (UINT64_C(4) << 20) /* the warm pass only has to touch the bytes */
-
 const char *const dlb_cell_mode_names[] = {"measure", "ceiling", "warm", "baseline", NULL};
 
 struct cell {
@@ -28,7 +27,7 @@ struct cell {
     const struct dlb_cell_watch *watch;
     _Atomic uint64_t own_beats; /* used if the caller watches none */
     struct dlb_topo *topo;
-    struct dlb_dataset dataset;
+    struct dlb_cell_data data;
     const struct dlb_loader *loader;
     struct dlb_job *jobs;      /* [n_loaders] */
     uint32_t n_loaders;        /* one for each accelerator, or one for all */
@@ -46,43 +45,8 @@ struct cell {
     struct dlb_loader_stats *stats;
     struct dlb_cell_cache cache;
     struct dlb_cell_facts facts;
-    uint64_t data_id;                    /* of the data set that was opened */
-    char device_why[160], not_done[160]; /* not_done: why the warm pass was left out */
+    char device_why[160];
 };
-
-/* The warm pass uses small batches, independent of the configuration, and gives up if memory
- * cannot hold the data. */
-static void fit_warm(struct cell *c)
-{
-    const struct dlb_shape *shape = &c->dataset.shape;
-    uint64_t available = dlb_os_mem_available_bytes();
-    if (available != DLB_NOT_MEASURED && shape->total_bytes > available) {
-        (void)snprintf(c->not_done, sizeof(c->not_done),
-                       "the data (%.1f GB) do not fit in the memory that is available (%.1f GB): "
-                       "no warm pass",
-                       (double)shape->total_bytes / 1e9, (double)available / 1e9);
-        return;
-    }
-    uint64_t sample = c->dataset.max_payload_bytes ? c->dataset.max_payload_bytes : 1;
-    int64_t fits = (int64_t)(WARM_BATCH_BYTES / sample);
-    if (fits < 1)
-        fits = 1;
-    if (c->spec.loader.batch_size > fits)
-        c->spec.loader.batch_size = fits;
-    if (dlb_spec_is_torch(&c->spec)) /* the page cache does not depend on the reader */
-        c->spec.loader.kind = 0;
-}
-
-static int check_unchanged(const struct cell *c, struct dlb_err *err)
-{
-    const struct dlb_shape *shape = &c->dataset.shape;
-    if (c->watch->data_id == 0 || c->watch->data_id == shape->id)
-        return DLB_OK;
-    return dlb_fail(err, DLB_ERR_DATASET_CHANGED, c->spec.dataset.path, DLB_NO_OFFSET,
-                    "the data set changed since the run began: it has %llu samples of %llu bytes "
-                    "now; measure again while nothing writes to it",
-                    (unsigned long long)shape->n_samples, (unsigned long long)shape->total_bytes);
-}
 
 static int open_data(struct cell *c, struct dlb_err *err)
 {
@@ -92,15 +56,9 @@ static int open_data(struct cell *c, struct dlb_err *err)
         if (rc)
             return rc;
     }
-    int rc = dlb_dataset_open(&c->dataset, &spec->dataset, &spec->transform, &spec->generate,
-                              dlb_spec_format_opts(spec), err);
-    c->data_id = rc ? 0 : c->dataset.shape.id;
-    if (!rc)
-        rc = check_unchanged(c, err);
-    if (!rc && c->mode == DLB_MODE_WARM)
-        fit_warm(c);
+    int rc = dlb_cell_data_open(&c->data, &c->spec, c->mode, c->watch->data_id, err);
     if (!rc && c->mode == DLB_MODE_MEASURE) {
-        rc = dlb_cell_cache_begin(&c->cache, spec, &c->dataset, c->watch->cancel, err);
+        rc = dlb_cell_cache_begin(&c->cache, spec, &c->data.set, c->watch->cancel, err);
         c->facts.cache = &c->cache;
     }
     return rc;
@@ -110,7 +68,7 @@ static int open_data(struct cell *c, struct dlb_err *err)
 static uint32_t busy_workers(const struct cell *c)
 {
     uint32_t n_workers = (uint32_t)c->spec.loader.num_workers * c->n_loaders;
-    return c->dataset.shape.iterable ? (uint32_t)dlb_job_share(&c->jobs[0]).n_busy : n_workers;
+    return c->data.set.shape.iterable ? (uint32_t)dlb_job_share(&c->jobs[0]).n_busy : n_workers;
 }
 
 static uint32_t idle_workers(const struct cell *c)
@@ -121,7 +79,7 @@ static uint32_t idle_workers(const struct cell *c)
 /* Ranks with nothing to read would end at once and measure nothing of the storage. */
 static int check_shares(const struct cell *c, struct dlb_err *err)
 {
-    const struct dlb_shape *shape = &c->dataset.shape;
+    const struct dlb_shape *shape = &c->data.set.shape;
     uint64_t n_items = shape->iterable ? shape->n_shards : shape->n_samples;
     if (c->n_loaders == 1 || n_items >= c->jobs[0].world)
         return DLB_OK;
@@ -150,7 +108,7 @@ static void fill_job(struct cell *c, uint32_t i)
 {
     const struct dlb_spec *spec = &c->spec;
     c->jobs[i] = (struct dlb_job){
-        .dataset = &c->dataset,
+        .dataset = &c->data.set,
         .opts = &spec->loader,
         .topo = c->topo,
         .rank = (uint32_t)spec->run.rank * c->n_loaders + i,
@@ -180,7 +138,7 @@ static int open_fleet(struct cell *c, struct dlb_err *err)
     c->n_loaders = dlb_accelerators_loaders(&c->spec.accelerators);
     c->jobs = dlb_mem_array(c->n_loaders, sizeof(*c->jobs));
     c->feeds = dlb_mem_array(n, sizeof(*c->feeds));
-    c->settings = dlb_spec_to_json(&c->spec, c->dataset.shape.iterable);
+    c->settings = dlb_spec_to_json(&c->spec, c->data.set.shape.iterable);
     /* Worker processes signal it too: it is mapped before they exist. */
     int rc = n > 1 && !c->watch->meet
                  ? dlb_shm_create(&c->ready, sizeof(struct dlb_event), true, err)
@@ -223,8 +181,8 @@ static int start_loader(struct cell *c, struct dlb_err *err)
     c->loader = dlb_cell_loader(spec, c->mode, err);
     if (!c->loader)
         return (int)err->status;
-    int rc = dlb_loader_check_reads(&spec->loader, c->dataset.format, spec->dataset.access,
-                                    c->dataset.shape.iterable, err);
+    int rc = dlb_loader_check_reads(&spec->loader, c->data.set.format, spec->dataset.access,
+                                    c->data.set.shape.iterable, err);
     if (!rc)
         rc = open_fleet(c, err);
     for (uint32_t i = 0; i < c->n_loaders && !rc; i++)
@@ -290,7 +248,7 @@ static int open_devices(struct cell *c, struct dlb_err *err)
                         (long long)spec->accelerators.count, c->device->name,
                         has_barrier(c) ? " without a barrier" : "");
     size_t buf_bytes;
-    if (__builtin_mul_overflow((uint64_t)spec->loader.batch_size, c->dataset.max_payload_bytes,
+    if (__builtin_mul_overflow((uint64_t)spec->loader.batch_size, c->data.set.max_payload_bytes,
                                &buf_bytes))
         return dlb_fail(err, DLB_ERR_BATCH_TOO_LARGE, NULL, DLB_NO_OFFSET,
                         "loader.batch_size times the largest sample is beyond 64 bits");
@@ -301,7 +259,7 @@ static int open_devices(struct cell *c, struct dlb_err *err)
         .seed = (uint64_t)spec->run.seed,
         .copy_on_compute = spec->device.prefetch == 0,
         .keep_bytes = spec->run.checksum,
-        .augment = &c->dataset.augment,
+        .augment = &c->data.set.augment,
         .memo = c->watch->memo,
     };
     dlb_cell_device_name(c->device, &spec->device, c->facts.device_name,
@@ -347,18 +305,18 @@ static int consume(struct cell *c, struct dlb_err *err)
         .barrier = has_barrier(c),
         .device_prefetch = (uint32_t)spec->device.prefetch,
         .n_epochs = (uint32_t)spec->run.epochs,
-        .n_samples = c->dataset.shape.n_samples,
+        .n_samples = c->data.set.shape.n_samples,
         .host_ns = spec->device.step_ms * 1e6 * spec->device.host_busy_frac,
         .step_ns = spec->device.step_ms * 1e6,
         .checksum = spec->run.checksum,
-        .augment = &c->dataset.augment,
+        .augment = &c->data.set.augment,
         .heartbeat = beat,
         .live = pulse ? &pulse->live : NULL,
         .cancel = c->watch->cancel,
         .trace = c->watch->trace,
     };
     struct dlb_cell_count count = {.spec = spec,
-                                   .dataset = &c->dataset,
+                                   .dataset = &c->data.set,
                                    .jobs = c->jobs,
                                    .n_loaders = c->n_loaders,
                                    .n_busy = busy_workers(c) / c->n_loaders,
@@ -407,7 +365,7 @@ static void finish(struct cell *c)
     }
     if (c->n_started > 0 && !c->stuck) {
         dlb_os_process_add(&c->facts.after, &c->stats->os);
-        dlb_cell_cache_end(&c->cache, &c->dataset, c->stats);
+        dlb_cell_cache_end(&c->cache, &c->data.set, c->stats);
         if (c->facts.peak_pss_bytes != DLB_NOT_MEASURED)
             c->facts.peak_pss_bytes += c->stats->private_bytes;
         c->facts.stats = c->stats;
@@ -435,7 +393,7 @@ static void release(struct cell *c)
     }
     dlb_shm_free(&c->ready);
     dlb_shm_free(&c->order.memory);
-    dlb_dataset_close(&c->dataset);
+    dlb_dataset_close(&c->data.set);
     if (c->topo)
         dlb_topo_close(c->topo);
     json_decref(c->settings);
@@ -456,10 +414,11 @@ static int execute(struct cell *c, struct dlb_err *err)
     dlb_pulse_opening = c->watch->pulse;
     int rc = open_data(c, err);
     dlb_pulse_opening = NULL;
-    if (rc || c->not_done[0])
+    if (rc || c->data.not_done[0])
         return rc;
     if (c->watch->pulse)
-        memcpy(c->watch->pulse->library, c->dataset.shape.library, sizeof c->watch->pulse->library);
+        memcpy(c->watch->pulse->library, c->data.set.shape.library,
+               sizeof c->watch->pulse->library);
     rc = start_loader(c, err);
     if (!rc)
         rc = open_devices(c, err);
@@ -473,12 +432,12 @@ static void conclude(const struct cell *c, int rc, const struct dlb_err *err,
                      struct dlb_cell_result *out)
 {
     dlb_cell_result_init(out);
-    out->data_id = c->data_id;
+    out->data_id = c->data.id;
     if (rc) {
         dlb_cell_result_fail(out, err);
-    } else if (c->not_done[0]) {
+    } else if (c->data.not_done[0]) {
         out->status = DLB_REP_SKIPPED;
-        (void)snprintf(out->reason, sizeof(out->reason), "%s", c->not_done);
+        (void)snprintf(out->reason, sizeof(out->reason), "%s", c->data.not_done);
     }
     (void)snprintf(out->stuck_why, sizeof(out->stuck_why), "%s", c->stuck ? c->stuck_why : "");
     dlb_cell_fill(out, &c->facts);
