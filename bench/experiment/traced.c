@@ -1,6 +1,7 @@
 #include "bench/experiment/traced.h"
 
 #include "bench/cli/print.h"
+#include "bench/cli/together.h"
 #include "bench/cli/version.h"
 #include "bench/trace/trace.h"
 #include "core/base/json.h"
@@ -27,6 +28,9 @@ static int write_trace(const struct dlb_args *args, const struct dlb_result_fold
         dlb_say_note("%s has %" PRIu64 " spans: open it in https://ui.perfetto.dev", args->trace,
                      n_spans);
     }
+    const struct dlb_link *team = dlb_together();
+    if (!rc && team && team->size > 1)
+        dlb_say_note("the timeline is rank 0's on %s, one of %u ranks", team->node, team->size);
     if (!rc && n_lost > 0)
         dlb_say_note("the rings had no room for %" PRIu64 " earlier spans; fewer batches "
                      "(run.max_batches) fit whole",
