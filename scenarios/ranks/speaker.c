@@ -23,7 +23,7 @@ struct speaker {
     struct dlb_message command, answer; /* the runner's, until they are dealt with */
     bool clocks, ends;                  /* likewise */
     bool failed_told;
-    int64_t last_cost_ns; /* of a round at the barrier, to this rank; of none: the largest number */
+    int64_t last_cost_ns; /* of the last step's round, to this rank; of none: the largest number */
 };
 
 static volatile sig_atomic_t asked_to_end;
@@ -104,6 +104,7 @@ static bool round_of_all(struct speaker *s, bool asks, int64_t *n_active)
 {
     struct dlb_meet *meet = s->how->meet;
     uint64_t begun_ns = dlb_now_ns();
+    bool is_step = asks && meet->started_ns > 0;
     if (!s->ranks->barrier())
         return false;
     uint64_t now_ns = dlb_now_ns();
@@ -115,7 +116,7 @@ static bool round_of_all(struct speaker *s, bool asks, int64_t *n_active)
         return false;
     if (word.least_ns != INT64_MAX)
         dlb_hist_add(&meet->cost, (uint64_t)word.least_ns);
-    s->last_cost_ns = (int64_t)(dlb_now_ns() - begun_ns);
+    s->last_cost_ns = is_step ? (int64_t)(dlb_now_ns() - begun_ns) : INT64_MAX;
     if (asks)
         dlb_meet_answer(meet, now_ns + (uint64_t)word.left_ns, (uint64_t)word.input_ns,
                         word.n_active < s->ranks->size());
