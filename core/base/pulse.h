@@ -10,12 +10,14 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct dlb_pulse {
     _Atomic uint64_t n_batches; /* delivered */
     _Atomic uint64_t n_signs;   /* incremented at every other sign of progress */
     uint64_t stall_ns; /* so long without any sign is a hang; 0 disables the check. The watcher sets
                           it before it shares the memory */
+    pid_t pid;         /* of the process; set by the watcher */
     char library[16];  /* through which samples are read, once they are; or empty */
     struct dlb_live live; /* what a view of the running process shows */
 };

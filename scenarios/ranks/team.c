@@ -3,8 +3,11 @@
 #include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/pulse.h"
 #include "core/base/remove.h"
+#include "core/base/say.h"
 #include "core/host/osacct.h"
+#include "core/host/stuck.h"
 #include "scenarios/ranks/answers.h"
 #include "scenarios/ranks/merge.h"
 #include "scenarios/ranks/ranks.h"
@@ -18,13 +21,36 @@
 #include <unistd.h>
 
 #define PROGRAM "/proc/self/exe"
+#define QUIET_S UINT64_C(60)
 
 /* One cell, on this rank. */
 struct own {
     struct dlb_link *link;
     const struct dlb_child *how; /* with the caller's cancel, tick and ctx */
     bool said;                   /* the other ranks were told that the user wants an end */
+    uint64_t beats, beat_ns;     /* of the cell: its last sign of progress, and when */
+    bool told;                   /* that it makes none */
 };
+
+/* A cell may be silent for minutes before it is ended (scenarios/run/stall.h). Long before that,
+ * the user hears which rank the others may be waiting for, and what holds it up. */
+static void tell_quiet(struct own *own, const struct dlb_pulse *pulse)
+{
+    char where[400];
+    uint64_t now_ns = dlb_now_ns();
+    uint64_t beats = atomic_load(&pulse->n_batches) + atomic_load(&pulse->n_signs);
+    bool waits = !dlb_meet_is_answered(own->link->meet);
+    if (beats != own->beats || own->beat_ns == 0 || waits) {
+        own->beats = beats;
+        own->beat_ns = now_ns;
+    }
+    if (own->told || now_ns - own->beat_ns < QUIET_S * DLB_NS_PER_S)
+        return;
+    own->told = true;
+    bool known = dlb_stuck_in(pulse->pid, where, sizeof(where));
+    dlb_say_note("rank %u on %s: no batch for %llu s%s%s", own->link->rank, own->link->node,
+                 (unsigned long long)QUIET_S, known ? ", " : "", known ? where : "");
+}
 
 static void tick(void *ctx, const struct dlb_pulse *pulse)
 {
@@ -36,6 +62,7 @@ static void tick(void *ctx, const struct dlb_pulse *pulse)
         atomic_store(&own->link->cancel, true);
         (void)dlb_link_send(own->link, DLB_SAY_CANCEL, NULL, &err);
     }
+    tell_quiet(own, pulse);
     if (own->how->tick)
         own->how->tick(own->how->ctx, pulse);
 }
@@ -48,6 +75,7 @@ static int run_own(struct dlb_link *link, const struct dlb_child *how, struct dl
     struct dlb_cell_result result;
     struct dlb_err failed;
     child.meet_fd = link->meet_fd;
+    child.meet = link->meet;
     child.cancel = &link->cancel;
     child.tick = tick;
     child.ctx = &own;

@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/base/process.h"
+#include "core/host/stuck.h"
 #include "scenarios/ranks/speaker.h"
 
 #include <signal.h>
@@ -151,8 +152,13 @@ static void look_at_runner(struct dlb_ranks_watch *w, uint64_t now_ns)
     }
     if (!w->busy || w->runner_ended || now_ns - w->signs_ns <= w->how->deadline_ns)
         return;
-    lose_own(w, 0, "its runner hangs: no sign of life");
-    (void)kill(w->how->runner, SIGKILL); /* it would outlive the job */
+    char why[sizeof(w->lost.text)], where[100];
+    bool known = dlb_stuck_in(w->how->runner, where, sizeof(where));
+    (void)snprintf(why, sizeof(why), "its runner hangs: no sign of life for %llu s%s%s",
+                   (unsigned long long)(w->how->deadline_ns / DLB_NS_PER_S), known ? ", " : "",
+                   known ? where : "");
+    (void)kill(w->how->runner, SIGKILL); /* before the launcher ends this process: it would stay */
+    lose_own(w, 0, why);
     w->busy = false;
 }
 

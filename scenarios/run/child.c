@@ -6,6 +6,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/pulse.h"
+#include "core/host/stuck.h"
 #include "scenarios/run/child_log.h"
 
 #include <errno.h>
@@ -134,6 +135,7 @@ static int start(const struct dlb_child *how, struct child *c, struct dlb_err *e
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot start a process");
     if (c->pid == 0)
         become(how, c, parent, argv);
+    c->pulse->pid = c->pid;
     (void)setpgid(c->pid, c->pid); /* parent and child both call it: either may run first */
     c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0U);
     return DLB_OK;
@@ -164,17 +166,29 @@ static bool is_cancelled(const struct dlb_child *how)
     return how->cancel && atomic_load(how->cancel);
 }
 
-/* Waits until the child has ended, and kills it if needed. *stalled: it was killed because it
- * made no progress. */
-static int watch(const struct dlb_child *how, struct child *c, bool *stalled)
+/* How a child ended that has no result to be believed. */
+struct end {
+    int status;
+    bool stalled;                /* it was killed because it made no progress */
+    char stuck[PATH_SHOWN + 48]; /* ... and what it waited in; empty: not known */
+    bool cut_short;              /* it ended early, and dlbench had not asked it to */
+};
+
+/* At another rank's cell, for which it waits as long as that one's runner does. */
+static bool waits_for_others(const struct dlb_child *how)
+{
+    return how->meet && !dlb_meet_is_answered(how->meet);
+}
+
+/* Waits until the child has ended, and kills it if needed. */
+static void watch(const struct dlb_child *how, struct child *c, struct end *end)
 {
     uint64_t beats = 0, beat_ns = dlb_now_ns(), asked_ns = 0;
     uint64_t spare_ns = how->stall_ns / 2 < SPARE_NS ? how->stall_ns / 2 : SPARE_NS;
-    int status = 0;
     bool killed = false;
-    while (!ended(c, &status)) {
+    while (!ended(c, &end->status)) {
         uint64_t now_ns = dlb_now_ns(), n = atomic_load(&c->pulse->n_batches);
-        if (n + atomic_load(&c->pulse->n_signs) != beats) {
+        if (n + atomic_load(&c->pulse->n_signs) != beats || waits_for_others(how)) {
             beats = n + atomic_load(&c->pulse->n_signs);
             beat_ns = now_ns;
         }
@@ -186,13 +200,15 @@ static int watch(const struct dlb_child *how, struct child *c, bool *stalled)
             asked_ns = now_ns;
         }
         bool late = asked_ns != 0 && now_ns - asked_ns > GRACE_NS;
-        *stalled = *stalled || (asked_ns == 0 && now_ns - beat_ns > how->stall_ns + spare_ns);
-        if ((late || *stalled) && !killed) {
+        if (!end->stalled && asked_ns == 0 && now_ns - beat_ns > how->stall_ns + spare_ns) {
+            end->stalled = true;
+            (void)dlb_stuck_in(c->pid, end->stuck, sizeof(end->stuck));
+        }
+        if ((late || end->stalled) && !killed) {
             kill_group(c, SIGKILL);
             killed = true;
         }
     }
-    return status;
 }
 
 /* Where it was is not known: empty unless a library reads samples for it. */
@@ -206,13 +222,6 @@ static void tell_library(const struct dlb_child *how, const struct child *c, cha
         (void)snprintf(text, n_text, " (its samples are read through %s: %.*s)", name,
                        DLB_CUT(how->data_path ? how->data_path : "no path", PATH_SHOWN));
 }
-
-/* How a child ended that has no result to be believed. */
-struct end {
-    int status;
-    bool stalled;   /* it was killed because it made no progress */
-    bool cut_short; /* it ended early, and dlbench had not asked it to */
-};
 
 static enum dlb_code code_of(const struct dlb_child *how, const struct end *end)
 {
@@ -230,17 +239,16 @@ static void obituary(const struct dlb_child *how, const struct child *c, const s
                      struct dlb_cell_result *result)
 {
     int status = end->status;
-    char why[200], tail[DLB_LOG_TAIL_BYTES + 1], library[PATH_SHOWN + 80] = "";
+    char why[sizeof(end->stuck) + 120], tail[DLB_LOG_TAIL_BYTES + 1], library[PATH_SHOWN + 80] = "";
     char text[sizeof(why) + sizeof(library) + sizeof(tail) + PATH_SHOWN + 48];
     if (end->stalled && how->program) {
         (void)snprintf(why, sizeof(why),
                        "hung: no sign of life for %" PRIu64 " s, so it was killed",
                        how->stall_ns / DLB_NS_PER_S);
     } else if (end->stalled) {
-        (void)snprintf(why, sizeof(why),
-                       "hung: no batch for %" PRIu64 " s, so it was killed (storage that does not "
-                       "answer?)",
-                       how->stall_ns / DLB_NS_PER_S);
+        (void)snprintf(why, sizeof(why), "hung: no batch for %" PRIu64 " s%s%s, so it was killed%s",
+                       how->stall_ns / DLB_NS_PER_S, end->stuck[0] ? ", " : "", end->stuck,
+                       end->stuck[0] ? "" : " (storage that does not answer?)");
     } else if (WIFSIGNALED(status)) {
         int signo = WTERMSIG(status);
         const char *name = sigabbrev_np(signo);
@@ -316,7 +324,7 @@ int dlb_child_run(const struct dlb_child *how, bool keeps, struct dlb_cell_resul
     if (!rc)
         rc = start(how, c, err);
     if (!rc) {
-        end.status = watch(how, c, &end.stalled);
+        watch(how, c, &end);
         bool clean_end = WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0;
         bool told = clean_end && read_result(c, keeps, result);
         end.cut_short = told && result->status == DLB_REP_CANCELLED && !is_cancelled(how);

@@ -6,6 +6,7 @@
 
 #include "core/base/err.h"
 #include "core/base/pulse.h"
+#include "loaders/meet.h"
 #include "scenarios/cell/cell_result.h"
 
 #include <jansson.h>
@@ -29,6 +30,7 @@ struct dlb_child {
     const char *data_path;   /* of its data set, for messages; NULL: it has none */
     const char *scratch;     /* folder for spec, result and what the child prints */
     int meet_fd;             /* handed on as --meet-fd N (loaders/meet.h); 0: it meets none */
+    struct dlb_meet *meet;   /* its memory: a child that waits for other ranks does not hang */
     uint64_t stall_ns; /* killed after this time (and a little) without a batch or another sign of
                           life */
     const atomic_bool *cancel; /* if set, the child is interrupted, and later killed; may be NULL */
