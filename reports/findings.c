@@ -178,6 +178,7 @@ void dlb_findings_measured(const json_t *doc, uint32_t n_columns, uint32_t n_wor
     else
         dlb_findings_table(doc, n_columns, out);
     dlb_findings_accelerators(doc, n_words, out);
+    dlb_findings_ranks(doc, n_columns, n_words, out);
     dlb_findings_python(dlb_ranked_best(doc), n_words, out);
     dlb_findings_in_c(doc, n_words, out);
 }

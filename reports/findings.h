@@ -25,9 +25,17 @@ void dlb_findings_reasons(const json_t *doc, uint32_t n_columns, struct dlb_text
 /* For a document with `storage`: how many accelerators, why not more, and the curve. */
 void dlb_findings_storage(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
+/* For a run on several ranks: what each did. */
+void dlb_findings_ranks(const json_t *doc, uint32_t n_columns, uint32_t n_words,
+                        struct dlb_text *out);
+
+/* The rank that the others wait for, and why; empty: there is none. */
+void dlb_straggler_text(const json_t *doc, char *text, size_t n_text);
+
 /* For a best cell with several accelerators: their utilisation by each definition, and how long
  * reads took. */
 void dlb_findings_accelerators(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+
 /* Of a cell that PyTorch loaded: what measuring cost, and a row for each stage that was timed.
  * Nothing of other cells. */
 void dlb_findings_python(const json_t *cell, uint32_t n_columns, struct dlb_text *out);
