@@ -49,3 +49,16 @@ expect_end() { # seconds, name
     for _ in $(seq 50); do [ -z "$(pgrep -f "run-name $2( |\$)")$(cells_of "$2")" ] && return; sleep 0.1; done
     failed "processes are left: $(pgrep -af "run-name $2( |\$)")"
 }
+
+rank_of() { tr '\0' '\n' <"/proc/$1/environ" | sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p'; }
+speaker_of_rank() { # name, rank
+    for p in $(speakers_of "$1"); do [ "$(rank_of "$p")" = "$2" ] && echo "$p"; done
+}
+runner_of_rank() { for p in $(runners_of "$1"); do [ "$(ps -o ppid= -p "$p" | tr -d ' ')" = "$(speaker_of_rank "$1" "$2")" ] && echo "$p"; done; }
+cell_of_rank() { pgrep -P "$(runner_of_rank "$1" "$2")" -f 'dlbench cell'; }
+
+# Waits until stderr has a line that matches.
+await_err() { # seconds, regex
+    for _ in $(seq $(($1 * 10))); do grep -Eq -- "$2" "$err" && return; sleep 0.1; done
+    failed "within $1 s stderr should match: $2"
+}

@@ -5,13 +5,6 @@ source "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 source "$DLB_SOURCE_DIR/tests/mpi/mpi.sh"
 find_mpi
 
-rank_of() { tr '\0' '\n' <"/proc/$1/environ" | sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p'; }
-runner_of_rank() { # name, rank
-    for p in $(runners_of "$1"); do
-        [ "$(rank_of "$(ps -o ppid= -p "$p" | tr -d ' ')")" = "$2" ] && echo "$p"
-    done
-}
-
 for mpi in "${implementations[@]}"; do
     # --- a runner is killed
     start_ranks "$mpi" runner
@@ -31,25 +24,40 @@ for mpi in "${implementations[@]}"; do
 
     # --- the launcher's own process of a rank is killed
     start_ranks "$mpi" speaker
-    kill -9 "$(ps -o ppid= -p "$(runner_of_rank speaker 3)" | tr -d ' ')"
+    kill -9 "$(speaker_of_rank speaker 3)"
     expect_end 10 speaker
     expect [ "$code" -ne 0 ]
     rm -rf results/speaker
 
     # --- a cell is killed: that repetition fails on all ranks, and says where
     start_ranks "$mpi" cell
-    victim=$(runner_of_rank cell 1)
-    kill -9 "$(pgrep -P "$victim" -f 'dlbench cell')"
+    kill -9 "$(cell_of_rank cell 1)"
     expect_end 20 cell
     expect [ "$code" -ne 0 ]
     expect_err 'rank 1 on .*SIGKILL.*E_CELL_KILLED'
     rm -rf results/cell
 
-    # --- Ctrl-C
-    start_ranks "$mpi" ctrl-c
+    # --- Ctrl-C: a partial result, with which --resume goes on
+    start_ranks "$mpi" ctrl-c --set generate.samples=12800 --set run.repeats=8
+    sleep 5
     kill -INT "$pid"
     expect_end 10 ctrl-c
-    expect [ "$code" -ne 0 ]
+    expect [ "$(json_get results/ctrl-c/summary.json '(d["partial"], len(d["ranks"]))')" = '(True, 4)' ]
+    n_before=$(json_get results/ctrl-c/summary.json 'd["cells"][0]["repeats"]["ok"]')
+    launcher "$mpi" 3
+    run "${launch[@]}" "$dlbench" run --resume results/ctrl-c
+    expect_err 'E_RANKS_SETTINGS' # on another number of ranks
+    launcher "$mpi" "$n_ranks"
+    run "${launch[@]}" "$dlbench" run --resume results/ctrl-c
+    expect_exit 0
+    expect [ "$(json_get results/ctrl-c/summary.json "(d['partial'], d['cells'][0]['repeats']['ok'] > $n_before)")" = '(False, True)' ]
     rm -rf results/ctrl-c
+
+    # --- the scheduler's SIGTERM
+    start_ranks "$mpi" term
+    kill -TERM "$pid"
+    expect_end 10 term
+    expect [ "$code" -ne 0 ]
+    rm -rf results/term
 done
 finish
