@@ -3,6 +3,7 @@
 #include "bench/cli/verb.h"
 #include "core/base/json.h"
 #include "core/base/say.h"
+#include "scenarios/ranks/gpu.h"
 #include "scenarios/ranks/launcher.h"
 #include "scenarios/ranks/module.h"
 #include "scenarios/ranks/speaker.h"
@@ -68,6 +69,8 @@ static bool run_here(int *code)
     (void)setsid();
     dlb_launcher_forget();
     int rc = dlb_link_join(&link_here, &err);
+    if (link_here.size > 1)
+        dlb_rank_gpu_choose(link_here.local_rank);
     is_linked = rc == DLB_OK;
     *code = rc == DLB_END ? DLB_EXIT_FAILED : rc ? dlb_print_err(&err) : DLB_EXIT_OK;
     if (rc)
