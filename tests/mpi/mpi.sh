@@ -34,9 +34,11 @@ start_ranks() { # implementation, name, further arguments
     sleep 1
 }
 
-# The processes of such a run: the launcher's, the runners' (each the leader of a session), the cells'.
-speakers_of() { pgrep -f "dlbench run .*--run-name $1( |\$)" | while read -r p; do [ "$(ps -o sid= -p "$p" | tr -d ' ')" = "$p" ] || echo "$p"; done; }
-runners_of() { pgrep -f "dlbench run .*--run-name $1( |\$)" | while read -r p; do [ "$(ps -o sid= -p "$p" | tr -d ' ')" = "$p" ] && echo "$p"; done; }
+# The processes of such a run: the launcher's, the runners, each a child of one of those, and the runners' cells.
+both_of() { pgrep -f "^[^ ]*dlbench run .*--run-name $1( |\$)"; }
+parent_of() { ps -o ppid= -p "$1" | tr -d ' '; }
+runners_of() { for p in $(both_of "$1"); do both_of "$1" | grep -qx "$(parent_of "$p")" && echo "$p"; done; }
+speakers_of() { for p in $(runners_of "$1"); do parent_of "$p"; done; }
 cells_of() { for p in $(runners_of "$1"); do pgrep -P "$p" -f 'dlbench cell'; done; }
 
 # The launcher ends within so many seconds, and no process of the run is left soon after.
@@ -51,10 +53,8 @@ expect_end() { # seconds, name
 }
 
 rank_of() { tr '\0' '\n' <"/proc/$1/environ" | sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p'; }
-speaker_of_rank() { # name, rank
-    for p in $(speakers_of "$1"); do [ "$(rank_of "$p")" = "$2" ] && echo "$p"; done
-}
-runner_of_rank() { for p in $(runners_of "$1"); do [ "$(ps -o ppid= -p "$p" | tr -d ' ')" = "$(speaker_of_rank "$1" "$2")" ] && echo "$p"; done; }
+speaker_of_rank() { for p in $(speakers_of "$1"); do [ "$(rank_of "$p")" = "$2" ] && echo "$p"; done; } # name, rank
+runner_of_rank() { for p in $(runners_of "$1"); do [ "$(rank_of "$(parent_of "$p")")" = "$2" ] && echo "$p"; done; }
 cell_of_rank() { pgrep -P "$(runner_of_rank "$1" "$2")" -f 'dlbench cell'; }
 
 # Waits until stderr has a line that matches.
