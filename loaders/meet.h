@@ -25,6 +25,9 @@ struct dlb_meet {
     /* Of one cell: its loop, and what its steps took by themselves. */
     uint64_t started_ns, ended_ns;
     uint64_t n_rounds, wait_ns, own_input_ns;
+    /* By the speaker, for one command: calls of MPI, bytes that they carried from or to this rank,
+     * and the CPU time that it took. */
+    uint64_t n_calls, n_bytes, cpu_ns;
     struct dlb_hist cost;     /* what a round cost the rank that came last */
     _Atomic uint64_t n_signs; /* incremented by the runner while it watches the cell */
 };

@@ -1,5 +1,6 @@
 #include "scenarios/ranks/speaker.h"
 
+#include "core/base/burn.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -97,6 +98,12 @@ static int64_t until_ns(uint64_t end_ns, uint64_t now_ns)
     return (int64_t)(end_ns - now_ns);
 }
 
+static void count(const struct speaker *s, uint64_t n_bytes)
+{
+    s->how->meet->n_calls++;
+    s->how->meet->n_bytes += n_bytes;
+}
+
 /* One round of all ranks: they come together, then exchange how long each still has to wait. That
  * is counted from one moment, but for the time that the barrier takes to let all go. What a round
  * costs is seen by the rank that comes last; the round after tells all. */
@@ -114,6 +121,8 @@ static bool round_of_all(struct speaker *s, bool asks, int64_t *n_active)
                                   .n_active = asks};
     if (!s->ranks->reduce(&word))
         return false;
+    count(s, 0);
+    count(s, 2 * sizeof(word));
     if (word.least_ns != INT64_MAX)
         dlb_hist_add(&meet->cost, (uint64_t)word.least_ns);
     s->last_cost_ns = is_step ? (int64_t)(dlb_now_ns() - begun_ns) : INT64_MAX;
@@ -169,6 +178,11 @@ static bool collect(struct speaker *s, const void *mine, uint64_t n_mine)
     uint64_t *n_each = dlb_mem_array(s->ranks->size(), sizeof(*n_each));
     void *all = NULL;
     bool ok = s->ranks->gather(mine, n_mine, &all, n_each);
+    count(s, sizeof(*n_each) * (here ? s->ranks->size() : 1)); /* the numbers, then the bytes */
+    uint64_t n_bytes = n_mine;
+    for (uint32_t i = 1; ok && here && i < s->ranks->size(); i++)
+        n_bytes += n_each[i];
+    count(s, n_bytes);
     if (ok && here)
         ok = hand_over(s, all, n_each);
     free(all);
@@ -182,10 +196,15 @@ static bool compare_clocks(struct speaker *s)
     return s->ranks->barrier() && s->ranks->offsets(&mine) && collect(s, &mine, sizeof(mine));
 }
 
+struct order {
+    uint64_t kind, n_bytes;
+};
+
 /* A command of rank 0's runner, for the runners of all. */
 static bool do_command(struct speaker *s, struct dlb_message *command)
 {
     bool here = s->ranks->rank() == 0;
+    uint64_t cpu_ns = dlb_thread_cpu_ns();
     dlb_ranks_watch_command(&s->watch, true);
     s->failed_told = false;
     if (!here) {
@@ -193,17 +212,16 @@ static bool do_command(struct speaker *s, struct dlb_message *command)
         if (!dlb_message_send(s->how->fd, DLB_SAY_COMMAND, command->bytes, command->n_bytes))
             dlb_ranks_watch_reap(&s->watch, true);
     }
+    count(s, sizeof(struct order));
+    count(s, command->n_bytes);
     bool ok = serve(s);
+    s->how->meet->cpu_ns = dlb_thread_cpu_ns() - cpu_ns;
     dlb_ranks_watch_command(&s->watch, false);
     ok = ok && collect(s, s->answer.bytes, s->answer.n_bytes);
     free(s->answer.bytes);
     s->answer = (struct dlb_message){.bytes = NULL};
     return ok;
 }
-
-struct order {
-    uint64_t kind, n_bytes;
-};
 
 /* Rank 0: waits for its runner's next order. */
 static bool next_order(struct speaker *s, struct order *order)

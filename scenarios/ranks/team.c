@@ -114,6 +114,13 @@ static int interrupted_alone(const struct dlb_child *how, struct dlb_cell_result
     return DLB_OK;
 }
 
+/* Of rank 0, which carries the most. */
+static json_t *traffic(const struct dlb_meet *meet)
+{
+    return dlb_json_made(json_pack("{sI, sI, sf}", "calls", (json_int_t)meet->n_calls, "bytes",
+                                   (json_int_t)meet->n_bytes, "cpu_s", (double)meet->cpu_ns / 1e9));
+}
+
 int dlb_team_run(struct dlb_link *link, const struct dlb_child *how, struct dlb_cell_result *result,
                  struct dlb_err *err)
 {
@@ -134,6 +141,7 @@ int dlb_team_run(struct dlb_link *link, const struct dlb_child *how, struct dlb_
     free(message.bytes);
     if (!rc) {
         dlb_ranks_merge(parts, link->size, &link->meet->cost, result);
+        dlb_json_put(result->ranks, "ranks_traffic", traffic(link->meet));
         if (result->code == DLB_ERR_RANKS_DATA)
             rc = dlb_fail(err, DLB_ERR_RANKS_DATA, NULL, DLB_NO_OFFSET, "%s", result->reason);
         if (rc)
@@ -149,8 +157,9 @@ static json_t *machine_of(const struct dlb_link *link)
 {
     uint64_t program = 0;
     bool known = dlb_hash_file(PROGRAM, &program);
-    return dlb_json_made(json_pack("{so, sI, so, so}", "node", dlb_json_safe_text(link->node),
-                                   "cpus", (json_int_t)dlb_os_n_cpus(&(double){0}), "ram_bytes",
+    return dlb_json_made(json_pack("{so, sI, sI, so, so}", "node", dlb_json_safe_text(link->node),
+                                   "cpus", (json_int_t)dlb_os_n_cpus(&(double){0}), "cpus_there",
+                                   (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "ram_bytes",
                                    dlb_json_u64_or_null(dlb_os_ram_bytes()), "program",
                                    known ? dlb_json_hex(program) : json_null()));
 }
@@ -167,6 +176,28 @@ static int check_programs(const json_t *machines, struct dlb_err *err)
                         dlb_json_text(one, "node"), dlb_json_text(first, "node"));
     }
     return DLB_OK;
+}
+
+/* Launchers bind processes to CPUs as suits programs that compute: Open MPI two ranks to one core
+ * each. Workers would all run there. */
+static void note_bound(const json_t *machines)
+{
+    const json_t *one, *other;
+    size_t i, k;
+    json_array_foreach(machines, i, one) {
+        uint64_t n_here = 0, there = dlb_json_u64(one, "cpus_there", 0);
+        json_array_foreach(machines, k, other)
+            n_here +=
+                strcmp(dlb_json_text(one, "node"), dlb_json_text(other, "node")) == 0 ? 1U : 0U;
+        uint64_t share = there / (n_here ? n_here : 1), cpus = dlb_json_u64(one, "cpus", 0);
+        if (cpus >= share)
+            continue;
+        dlb_say_note("rank %zu on %s may use %llu of %llu CPUs, less than its share of %llu: "
+                     "does the launcher bind it (mpirun --bind-to none does not)?",
+                     i, dlb_json_text(one, "node"), (unsigned long long)cpus,
+                     (unsigned long long)there, (unsigned long long)share);
+        return;
+    }
 }
 
 static int clocks(struct dlb_link *link, struct dlb_ranks_offset *out, struct dlb_err *err)
@@ -200,6 +231,8 @@ int dlb_team_meet(struct dlb_link *link, json_t **nodes, struct dlb_err *err)
     *nodes = dlb_answers_documents(&message, link->size);
     free(message.bytes);
     rc = check_programs(*nodes, err);
+    if (!rc)
+        note_bound(*nodes);
     link->clocks = dlb_mem_array(link->size, sizeof(*link->clocks));
     return rc ? rc : clocks(link, link->clocks, err);
 }
