@@ -1,6 +1,9 @@
 # CPack runs this after it has installed the files of a package and before it packs them: what Debian's policy and RPM's folders want
 # otherwise than `cmake --install` has it.
 set(usr "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/usr")
+if(NOT EXISTS "${usr}/share") # the packages of components lie below their names
+  set(usr "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/Unspecified/usr")
+endif()
 if(CPACK_GENERATOR STREQUAL "DEB")
   find_program(GZIP gzip REQUIRED)
   set(log "${usr}/share/doc/dlbench/changelog")

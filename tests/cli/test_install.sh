@@ -33,7 +33,7 @@ expect_failed E_CONFIG_UNREADABLE 2
 if command -v cpack >/dev/null && command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
     run cpack -G DEB --config "$build/CPackConfig.cmake" -B "$tmp/packages"
     expect_exit 0
-    package=$(find packages -maxdepth 1 -name '*.deb')
+    package=$(find packages -maxdepth 1 -name 'dlbench_*.deb')
     [ -n "$package" ] || failed "cpack made no package"
     run dpkg-deb -f "$package" Depends
     expect_out 'libjansson'
@@ -46,6 +46,13 @@ if command -v cpack >/dev/null && command -v dpkg-deb >/dev/null && command -v d
     run unpacked/usr/bin/dlbench --version
     expect_exit 0
     expect cmp -s man.txt <(gzip -dc unpacked/usr/share/man/man1/dlbench.1.gz)
+    for mpi in openmpi mpich; do # a package of its own for each, beside one program
+        [ -e "$build/dlbench-mpi-$mpi.so" ] || continue
+        run dpkg-deb -c packages/dlbench-"$mpi"_*.deb
+        expect_out " \./usr/lib/dlbench/dlbench-mpi-$mpi\.so\$"
+        run dpkg-deb -c "$package"
+        expect_no_out "dlbench-mpi-"
+    done
     if command -v lintian >/dev/null; then # but for the address of who makes packages, which -DCPACK_PACKAGE_CONTACT gives
         run lintian --allow-root --fail-on error --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog "$package"
         expect_exit 0
