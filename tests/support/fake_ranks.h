@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define FAKE_RANKS 3
-#define FAKE_BYTES 65536
+#define FAKE_BYTES (1 << 20)
 #define FAKE_NOTES 256
 
 struct fake_mail {
