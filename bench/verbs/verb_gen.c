@@ -2,6 +2,7 @@
 
 #include "bench/cli/print.h"
 #include "bench/cli/progress.h"
+#include "bench/cli/together.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -11,6 +12,7 @@
 #include "formats/generate/generate.h"
 #include "formats/generate/mark.h"
 #include "formats/generate/verify.h"
+#include "scenarios/ranks/team_gen.h"
 #include "scenarios/spec/spec.h"
 
 #include <math.h>
@@ -24,6 +26,7 @@ struct watched {
     uint64_t sample_bytes;                      /* planned mean */
     uint64_t start_ns, first_done, first_bytes; /* what the pace is counted from */
     uint64_t n_done, n_bytes;                   /* at the last report */
+    struct dlb_team_gen team;                   /* the other ranks, where there are any */
     const char *resumed; /* a folder that an earlier call left unfinished; NULL once reported */
 };
 
@@ -76,6 +79,21 @@ static void damaged(void *ctx, uint64_t n_files, const char *first)
             "written again",
             dlb_count_text((double)n_files, count, sizeof count), n_files == 1 ? "is" : "are",
             first);
+}
+
+static int together(void *ctx, const struct dlb_gen *gen, uint64_t *n_written, struct dlb_err *err)
+{
+    const struct watched *watched = ctx;
+    return dlb_team_generate(&watched->team, gen, n_written, err);
+}
+
+/* Whether the ranks share the work. */
+static bool is_shared(const struct dlb_link *link, const struct dlb_gen *gen)
+{
+    bool shared = gen->format->generator && gen->format->generator->units(gen) > 1;
+    if (link && link->size > 1 && !shared)
+        dlb_say_note("format %s is written by rank 0 alone", gen->format->name);
+    return link && link->size > 1 && shared;
 }
 
 /* Opens the finished data set: its figures are read back from disk, and some samples compared. */
@@ -146,22 +164,29 @@ static bool was_interrupted(const char *path)
     return access(mark, F_OK) == 0;
 }
 
-static int generate(const struct dlb_gen *gen, bool quiet, uint64_t *n_written, struct dlb_err *err)
+static int generate(const struct dlb_args *args, const struct dlb_gen *gen, uint64_t *n_written,
+                    struct dlb_err *err)
 {
     struct watched watched = {.start_ns = dlb_now_ns(),
                               .sample_bytes =
                                   dlb_gen_total_bytes(gen) / (uint64_t)gen->opts->samples};
-    struct dlb_gen_progress progress = {report, &watched, &dlb_interrupted, damaged};
+    struct dlb_gen_progress progress = {report, &watched, &dlb_interrupted, damaged, NULL};
+    json_t *config = dlb_config_said(args->cfg);
     int status;
 
+    watched.team = (struct dlb_team_gen){dlb_together(), config, &progress};
+    if (is_shared(dlb_together(), gen))
+        progress.together = together;
+
     dlb_catch_interrupts();
-    dlb_progress_begin(&watched.progress, "gen", quiet);
+    dlb_progress_begin(&watched.progress, "gen", args->quiet);
     watched.progress.view.end =
         (struct dlb_view_end){"stop; the same call goes on later", "what was written is kept"};
     if (was_interrupted(gen->path))
         watched.resumed = gen->path;
     status = dlb_generate(gen, 0, &progress, n_written, err);
     dlb_progress_end(&watched.progress);
+    json_decref(config);
     if (status == DLB_E_CANCELLED)
         (void)dlb_fail(err, DLB_ERR_CANCELLED, gen->path, DLB_NO_OFFSET,
                        "interrupted; no work is lost: the same command resumes it");
@@ -180,12 +205,8 @@ static int run(const struct dlb_args *args)
 
     if (dlb_spec_from_config(spec, args->cfg, &err) != DLB_OK)
         goto failed;
-    gen = (struct dlb_gen){.opts = &spec->generate,
-                           .format = dlb_formats[spec->dataset.format],
-                           .codec = dlb_codecs[spec->dataset.codec],
-                           .format_opts = dlb_spec_format_opts(spec),
-                           .path = spec->dataset.path};
-    if (generate(&gen, args->quiet, &n_written, &err) != DLB_OK)
+    gen = dlb_spec_gen(spec);
+    if (generate(args, &gen, &n_written, &err) != DLB_OK)
         goto failed;
     if (look(spec, &gen, &shape, &n_checked, &err) != DLB_OK)
         goto failed;
@@ -220,9 +241,10 @@ const struct dlb_verb dlb_verb_gen = {
         "missing or have another length than when they were written are written again.\n\n"
         "Files of 1 MiB and more bypass the page cache if the file system allows it. At the end "
         "some samples are read back and compared with what was generated (tokens are not).\n\n"
+        "Under a launcher of MPI all ranks write, to a folder that they share.\n\n"
         "With --json: command, path, format, codec, samples, bytes, written (samples, by this "
         "call), verified (samples compared), seconds.",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD | DLB_FLAG_QUIET,
+    .flags = DLB_FLAG_RANKS | DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD | DLB_FLAG_QUIET,
     .examples = {"dlbench gen --config quickstart.toml",
                  "dlbench gen --workload resnet50 --path /mnt/resnet50",
                  "dlbench gen --config quickstart.toml --dataset.path /tmp/d"},

@@ -62,11 +62,7 @@ static uint64_t n_wanted(const struct dlb_args *args, const struct dlb_spec *spe
 static int fill(const struct dlb_args *args, const struct dlb_spec *spec, struct sizing *s,
                 struct dlb_err *err)
 {
-    s->gen = (struct dlb_gen){.opts = &spec->generate,
-                              .format = dlb_formats[spec->dataset.format],
-                              .codec = dlb_codecs[spec->dataset.codec],
-                              .format_opts = dlb_spec_format_opts(spec),
-                              .path = spec->dataset.path};
+    s->gen = dlb_spec_gen(spec);
     if (!s->gen.format->generator)
         return dlb_fail(err, DLB_ERR_STORAGE_NOTHING_TO_WRITE, NULL, DLB_NO_OFFSET,
                         "format %s stores no data, so there is no size to plan",

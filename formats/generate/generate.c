@@ -17,7 +17,8 @@ enum { REPORT_EVERY_MS = 100, MAX_THREADS = 1024 };
 
 struct generation {
     const struct dlb_gen *gen;
-    uint64_t n_units;
+    struct dlb_gen_share share;
+    uint64_t n_units; /* of the data set */
     _Atomic uint64_t next_unit;
     atomic_bool stop;
     int ended_fd; /* eventfd: counts threads that have ended */
@@ -38,7 +39,7 @@ static void *thread_main(void *arg)
     struct dlb_err err = {0};
 
     while (!atomic_load(&generation->stop)) {
-        uint64_t unit = atomic_fetch_add(&generation->next_unit, 1);
+        uint64_t unit = atomic_fetch_add(&generation->next_unit, generation->share.size);
         if (unit >= generation->n_units)
             break;
         int rc =
@@ -78,7 +79,8 @@ static bool cancelled(const struct dlb_gen_progress *progress)
 static void oversee(struct generation *generation, struct thread *threads, uint32_t n,
                     const struct dlb_gen_progress *progress)
 {
-    uint64_t n_written, n_bytes, n_total = (uint64_t)generation->gen->opts->samples;
+    uint64_t n_written, n_bytes;
+    uint64_t n_total = (uint64_t)generation->gen->opts->samples / generation->share.size;
 
     for (uint64_t n_ended = 0; n_ended < n;) {
         struct pollfd waited = {.fd = generation->ended_fd, .events = POLLIN};
@@ -94,12 +96,15 @@ static void oversee(struct generation *generation, struct thread *threads, uint3
     }
 }
 
-static int run_generation(const struct dlb_gen *gen, uint32_t n_threads,
-                          const struct dlb_gen_progress *progress, uint64_t *n_written,
-                          struct dlb_err *err)
+static int run_generation(const struct dlb_gen *gen, const struct dlb_gen_share *share,
+                          uint32_t n_threads, const struct dlb_gen_progress *progress,
+                          uint64_t *n_written, struct dlb_err *err)
 {
-    struct generation generation = {
-        .gen = gen, .n_units = gen->format->generator->units(gen), .ended_fd = -1};
+    struct generation generation = {.gen = gen,
+                                    .share = *share,
+                                    .n_units = gen->format->generator->units(gen),
+                                    .next_unit = share->rank,
+                                    .ended_fd = -1};
     struct thread *threads = calloc(n_threads, sizeof *threads);
     uint32_t n_started = 0;
     uint64_t n_bytes;
@@ -145,6 +150,40 @@ out:
     return rc;
 }
 
+static uint32_t cpus_here(void)
+{
+    cpu_set_t allowed; /* a container may have fewer CPUs than the machine */
+    return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? (uint32_t)CPU_COUNT(&allowed) : 1;
+}
+
+int dlb_generate_share(const struct dlb_gen *gen, const struct dlb_gen_share *share,
+                       const struct dlb_gen_progress *progress, uint64_t *n_written,
+                       struct dlb_err *err)
+{
+    uint32_t n_threads = cpus_here();
+    *n_written = 0;
+    return run_generation(gen, share, n_threads < MAX_THREADS ? n_threads : MAX_THREADS, progress,
+                          n_written, err);
+}
+
+/* The units, first of all processes where there are others, then those that are missing. */
+static int write_units(struct dlb_gen *gen, uint32_t n_threads,
+                       const struct dlb_gen_progress *progress, uint64_t *n_written,
+                       struct dlb_err *err)
+{
+    static const struct dlb_gen_share whole = {.rank = 0, .size = 1};
+    uint64_t n_together = 0;
+    if (progress && progress->together) {
+        int rc = progress->together(progress->ctx, gen, &n_together, err);
+        if (rc != DLB_OK)
+            return rc;
+        gen->rewrite = gen->rewrite && n_together == 0;
+    }
+    int rc = run_generation(gen, &whole, n_threads, progress, n_written, err);
+    *n_written += n_together;
+    return rc;
+}
+
 int dlb_generate(const struct dlb_gen *gen, uint32_t n_threads,
                  const struct dlb_gen_progress *progress, uint64_t *n_written, struct dlb_err *err)
 {
@@ -164,11 +203,8 @@ int dlb_generate(const struct dlb_gen *gen, uint32_t n_threads,
     if (!gen->path || gen->path[0] == '\0')
         return dlb_fail(err, DLB_ERR_DATASET_PATH_NOT_SET, NULL, DLB_NO_OFFSET,
                         "dataset.path is not set: it names the folder to write the data set into");
-    if (n_threads == 0) {
-        cpu_set_t allowed; /* a container may have fewer CPUs than the machine */
-        int n_cpus = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
-        n_threads = (uint32_t)n_cpus;
-    }
+    if (n_threads == 0)
+        n_threads = cpus_here();
     if (n_threads > MAX_THREADS)
         n_threads = MAX_THREADS;
     rc = dlb_gen_target_open(&target, gen, err);
@@ -179,7 +215,7 @@ int dlb_generate(const struct dlb_gen *gen, uint32_t n_threads,
         progress->damaged(progress->ctx, target.made.n_bad, target.made.first);
     rc = gen->format->generator->prepare(&resumed, err);
     if (rc == DLB_OK)
-        rc = run_generation(&resumed, n_threads, progress, n_written, err);
+        rc = write_units(&resumed, n_threads, progress, n_written, err);
     if (rc == DLB_OK)
         rc = dlb_gen_target_finish(&target, &resumed, err);
 out:

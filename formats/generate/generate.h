@@ -22,7 +22,19 @@ struct dlb_gen_progress {
                                   DLB_E_CANCELLED */
     /* Files of a complete data set are missing or damaged, and will be written again. Optional. */
     void (*damaged)(void *ctx, uint64_t n_files, const char *first);
+    /* Has other processes write units with this one (dlb_generate_share), before it writes those
+     * that are still missing. *n_written: samples that they wrote. NULL: there are none. */
+    int (*together)(void *ctx, const struct dlb_gen *gen, uint64_t *n_written, struct dlb_err *err);
 };
+
+/* Of a data set that another process has begun and will end: every size-th unit from unit `rank`
+ * on. Formats of one unit have nothing to share. */
+struct dlb_gen_share {
+    uint32_t rank, size;
+};
+int dlb_generate_share(const struct dlb_gen *gen, const struct dlb_gen_share *share,
+                       const struct dlb_gen_progress *progress, uint64_t *n_written,
+                       struct dlb_err *err);
 
 /* DLB_E_CONFIG when gen->path holds something else than this data set. DLB_OK at once, with
  * *n_written = 0, when it is complete. Files that are missing or have another length are written

@@ -11,6 +11,7 @@
 #include "scenarios/ranks/answers.h"
 #include "scenarios/ranks/merge.h"
 #include "scenarios/ranks/ranks.h"
+#include "scenarios/ranks/team_gen.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -287,6 +288,8 @@ static int do_command(struct dlb_link *link, const char *text, const char *scrat
     atomic_store(&link->cancel, false);
     if (strcmp(dlb_json_text(command, "do"), "cell") == 0) {
         rc = do_cell(link, command, scratch, err);
+    } else if (strcmp(dlb_json_text(command, "do"), "gen") == 0) {
+        rc = dlb_team_generate_share(link, command, err);
     } else {
         json_t *own = machine_of(link);
         rc = dlb_link_send(link, DLB_SAY_ANSWER, own, err);

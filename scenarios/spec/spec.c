@@ -168,6 +168,15 @@ const void *dlb_spec_format_opts(const struct dlb_spec *spec)
     return dlb_spec_format(spec)->opts ? spec->format_opts : NULL;
 }
 
+struct dlb_gen dlb_spec_gen(const struct dlb_spec *spec)
+{
+    return (struct dlb_gen){.opts = &spec->generate,
+                            .format = dlb_formats[spec->dataset.format],
+                            .codec = dlb_codecs[spec->dataset.codec],
+                            .format_opts = dlb_spec_format_opts(spec),
+                            .path = spec->dataset.path};
+}
+
 void *dlb_spec_section(struct dlb_spec *spec, const struct dlb_opt_group *group)
 {
     for (size_t i = 0; i < N_PARTS; i++)

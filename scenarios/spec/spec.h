@@ -105,6 +105,9 @@ bool dlb_spec_same_data(const struct dlb_spec *a, const struct dlb_spec *b);
 /* The format's own options within the spec, or NULL when it has none. */
 const void *dlb_spec_format_opts(const struct dlb_spec *spec);
 
+/* What `gen` makes of it. Borrows the spec. */
+struct dlb_gen dlb_spec_gen(const struct dlb_spec *spec);
+
 static inline const struct dlb_format *dlb_spec_format(const struct dlb_spec *spec)
 {
     return dlb_formats[spec->dataset.format];
