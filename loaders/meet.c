@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#define LOOK_NS (50 * DLB_NS_PER_MS) /* how often a cell that waits looks whether it is cancelled  \
-                                      */
+/* How often a cell that waits looks whether it is cancelled. */
+#define LOOK_NS (50 * DLB_NS_PER_MS)
 
 void dlb_meet_reset(struct dlb_meet *meet)
 {

@@ -33,7 +33,7 @@ struct dlb_cell_watch {
     const char *scratch; /* folder for what other programs need; NULL: /tmp */
     struct dlb_trace *trace; /* opened by the cell, closed by the caller, who may take what it holds
                                 if nothing is stuck; NULL: no timeline is recorded */
-    struct dlb_meet *meet; /* where it meets the cells of other ranks; NULL: there are none */
+    struct dlb_meet *meet;   /* where it meets the cells of other ranks; NULL: there are none */
 };
 
 /* Fills *out, whatever happens; the caller frees it (dlb_cell_result_free). A cancelled or

@@ -37,7 +37,7 @@ on_both() { # implementation
             --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24)
     else
         launch+=(mpirun.mpich -hosts "$a:2,$b:2" -np 4 -launcher ssh -launcher-exec "$PWD/agent" -localhost "$a" -iface "${space}x"
-            -genv UCX_TLS tcp,self) # by default it sees that both share a kernel, and goes through memory
+            -genv UCX_TLS "tcp,self") # by default it sees that both share a kernel, and goes through memory
     fi
 }
 
