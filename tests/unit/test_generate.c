@@ -103,6 +103,39 @@ static void test_writes_and_knows_it(void **state)
     }
 }
 
+/* As ranks do: units of three shares, of which one is missing, because its process was killed. */
+static int write_two_shares(void *ctx, const struct dlb_gen *gen, uint64_t *n_written,
+                            struct dlb_err *err)
+{
+    uint64_t *n_each = ctx;
+    int rc = DLB_OK;
+    for (uint32_t rank = 0; rank < 3 && rc == DLB_OK; rank += 2) {
+        const struct dlb_gen_share share = {.rank = rank, .size = 3};
+        rc = dlb_generate_share(gen, &share, NULL, &n_each[rank], err);
+        *n_written += n_each[rank];
+    }
+    return rc;
+}
+
+static void test_shares_make_the_same(void **state)
+{
+    struct generation g;
+    uint64_t n_each[3] = {0};
+    const struct dlb_gen_progress progress = {.ctx = n_each, .together = write_two_shares};
+    if (!is_built("files", "raw"))
+        skip();
+    generation_set(&g, "files", "raw", target, 5000, 16);
+    assert_true(g.gen.format->generator->units(&g.gen) > 3);
+    assert_int_equal(generation_run(&g, 2), DLB_OK);
+    uint64_t whole = hash_tree();
+    assert_int_equal(folder_remove(state), 0);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(dlb_generate(&g.gen, 2, &progress, &g.n_written, &g.err), DLB_OK);
+    assert_true(hash_tree() == whole);
+    assert_int_equal(g.n_written, 5000); /* of the shares and of what was missing */
+    assert_true(n_each[0] > 0 && n_each[2] > 0 && n_each[0] + n_each[2] < 5000);
+}
+
 static void test_threads_do_not_matter(void **state)
 {
     static const char *const combos[][2] = {
@@ -301,7 +334,7 @@ static void test_progress_and_cancel(void **state)
     struct generation g;
     atomic_bool cancel = false;
     struct counted counted = {.cancel = &cancel};
-    struct dlb_gen_progress progress = {on_report, &counted, &cancel, NULL};
+    struct dlb_gen_progress progress = {on_report, &counted, &cancel, NULL, NULL};
     struct dlb_dataset ds;
 
     (void)state;
@@ -439,6 +472,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_labels),
         IN_FOLDER(test_writes_and_knows_it),
+        IN_FOLDER(test_shares_make_the_same),
         IN_FOLDER(test_threads_do_not_matter),
         IN_FOLDER(test_killed_files),
         IN_FOLDER(test_killed_webdataset),
