@@ -9,6 +9,7 @@
 #define PAGE_BYTES 4096
 
 _Static_assert(sizeof(struct dlb_trace_record) == 32, "dlbench_trace.py packs records of 32 bytes");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "... and of this order");
 _Static_assert(offsetof(struct dlb_trace_ring, at) == 64, "... behind heads of 64 bytes");
 
 const char *const dlb_track_names[DLB_TRACK_COUNT] = {
@@ -56,8 +57,7 @@ static void begin_rings(struct dlb_trace *trace, size_t n_records)
             ring->index = i;
             /* Several accelerators at one loader are more than its own tracks. */
             ring->loader = n_each > 0 ? i / n_each : 0;
-            ring->batch = DLB_TRACE_NO_BATCH;
-            ring->sample = DLB_TRACE_NO_SAMPLE;
+            dlb_trace_at_batch(ring, 0, DLB_TRACE_NO_BATCH);
         }
 }
 

@@ -30,10 +30,15 @@ struct dlb_trace_record {
     uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
     uint64_t sample;           /* its number in the data set, or DLB_TRACE_NO_SAMPLE; of READY: the
                                   worker that made the batch */
-    uint32_t batch;            /* its number in the epoch, or DLB_TRACE_NO_BATCH */
-    uint16_t epoch;
-    uint8_t stage;    /* of the track's table (trace_names.h) */
-    uint8_t measured; /* 1: it counts in the tables of stages */
+    union {
+        struct {
+            uint32_t batch; /* its number in the epoch, or DLB_TRACE_NO_BATCH */
+            uint16_t epoch;
+            uint8_t stage;    /* of the track's table (trace_names.h) */
+            uint8_t measured; /* 1: it counts in the tables of stages */
+        };
+        uint64_t place; /* all four, little endian, as dlbench_trace.py has them: in one store */
+    };
 };
 
 struct dlb_trace_ring {
@@ -42,11 +47,11 @@ struct dlb_trace_ring {
     uint32_t track;  /* enum dlb_track */
     uint32_t index;  /* among the tracks of its kind */
     uint32_t loader; /* that it works for, or takes batches from */
+    uint32_t unused;
     /* What its writer is at; each record takes it over. */
-    uint32_t batch;
     uint64_t sample;
-    uint16_t epoch;
-    uint8_t unused[22];
+    uint64_t place; /* batch and epoch, as in a record */
+    uint8_t more[16];
     struct dlb_trace_record at[]; /* [mask + 1] */
 };
 
@@ -84,8 +89,7 @@ static inline void dlb_trace_at_batch(struct dlb_trace_ring *ring, uint64_t epoc
 {
     if (!ring)
         return;
-    ring->epoch = (uint16_t)epoch;
-    ring->batch = (uint32_t)batch;
+    ring->place = (uint32_t)batch | (uint64_t)(uint16_t)epoch << 32;
     ring->sample = DLB_TRACE_NO_SAMPLE;
 }
 
@@ -100,13 +104,9 @@ static inline void dlb_trace_add(struct dlb_trace_ring *ring, uint8_t stage, boo
 {
     if (!ring)
         return;
-    ring->at[ring->n++ & ring->mask] = (struct dlb_trace_record){.start_ns = start_ns,
-                                                                 .end_ns = end_ns,
-                                                                 .sample = ring->sample,
-                                                                 .batch = ring->batch,
-                                                                 .epoch = ring->epoch,
-                                                                 .stage = stage,
-                                                                 .measured = measured};
+    uint64_t place = ring->place | (uint64_t)stage << 48 | (uint64_t)measured << 56;
+    ring->at[ring->n++ & ring->mask] = (struct dlb_trace_record){
+        .start_ns = start_ns, .end_ns = end_ns, .sample = ring->sample, .place = place};
 }
 
 #endif
