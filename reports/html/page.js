@@ -249,7 +249,7 @@
 
   // Without the legend.
   function height(spec) {
-    return spec.flat ? 66 + spec.labels.length * Math.max(24, 16 * (spec.thick || 1)) : small() ? 300 : 380;
+    return spec.flat ? 76 + spec.labels.length * Math.max(24, 16 * (spec.thick || 1)) : small() ? 300 : 380;
   }
 
   function draw(figure) {
