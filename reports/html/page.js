@@ -128,9 +128,8 @@
         ctx.font = "12px " + Chart.defaults.font.family;
         const width = ctx.measureText(mark.name).width;
         const x = upright ? Math.min(Math.max(at + 4, area.left), area.right - width - 2) : area.right - width - 4;
-        const above = chart.options.indexAxis === "y" ? area.top - 5 : area.bottom - 8 - 15 * row++; // on no bar
         const top = Math.min(at, ...mark.also), bottom = Math.max(at, ...mark.also); // its name crosses none of its lines
-        const y = upright ? above : top > area.top + 18 ? top - 6 : bottom + 14;
+        const y = upright ? area.top - 5 - 15 * row++ : top > area.top + 18 ? top - 6 : bottom + 14;
         ctx.fillStyle = colour("--card");
         ctx.fillRect(x - 2, y - 11, width + 4, 14);
         ctx.fillStyle = colour("--mark");
@@ -265,15 +264,22 @@
     scale.title = {display: true, text: figure.dataset.axis, color: colour("--soft")};
     plot.style.height = height(spec) + 400 + "px";
     const names = spec.named || spec.data.datasets.length > 1;
-    const chart = new Chart(plot.querySelector("canvas"), {type: spec.type, data: spec.data, plugins: [whiskers, marks],
+    // Between legend and chart, for the names of upright lines, which would hide what is below.
+    const upright = new Set(lined.filter(mark => mark.across !== Boolean(spec.flat)).map(mark => mark.name));
+    const room = upright.size ? 4 + 15 * upright.size : 0;
+    const spacer = {id: "spacer", beforeInit(chart) {
+      const fit = names && chart.legend.fit;
+      if (fit) chart.legend.fit = function () { fit.call(this); this.height += room; };
+    }};
+    const chart = new Chart(plot.querySelector("canvas"), {type: spec.type, data: spec.data, plugins: [whiskers, marks, spacer],
       options: {indexAxis: spec.flat ? "y" : "x", responsive: true, maintainAspectRatio: false, animation: false, scales: spec.scales,
-        layout: {padding: {right: 12, top: spec.flat && lined.length ? 18 : 0}},
+        layout: {padding: {right: 12, top: names ? 0 : room}},
         onClick: (event, hits) => { const raw = hits.length && hits[0].element.$context.raw; if (raw && raw.link) location.hash = raw.link; },
         plugins: {legend: {display: names, position: "top", align: "start", labels: {usePointStyle: true, color: colour("--ink"), boxHeight: 7}},
           tooltip: {callbacks: {title: items => items[0] ? (spec.labels ? spec.labels[items[0].dataIndex] : items[0].dataset.label) : "", label: item => details(data, item)}}}}});
     chart.marks = lined;
     chart.update();
-    plot.style.height = height(spec) + (names ? chart.legend.height : 0) + chart.options.layout.padding.top + "px"; // its rows take nothing from the bars
+    plot.style.height = height(spec) + (names ? chart.legend.height : room) + "px"; // its rows take nothing from the bars
     chart.resize();
     return chart;
   }
