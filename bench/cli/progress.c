@@ -2,6 +2,7 @@
 
 #include "bench/cli/verb.h"
 #include "bench/live/screen.h"
+#include "bench/live/terminal.h"
 #include "core/base/clock.h"
 #include "core/base/escape.h"
 #include "core/base/say.h"
@@ -68,62 +69,71 @@ static void print_line(const struct dlb_progress *progress, double frac, const c
                   dlb_progress_line(progress, frac, text, now_ns, line, sizeof line));
 }
 
-/* What cannot be drawn any more becomes lines. */
-static void draw(struct dlb_progress *progress, double frac, const char *text, uint64_t now_ns)
+/* False: the screen cannot be entered. */
+static bool draw(struct dlb_progress *progress, double frac, const char *text, uint64_t now_ns)
 {
     static struct dlb_frame frame;
     struct dlb_view *view = &progress->view;
     uint32_t n_rows, n_columns;
-    bool wants_end = false;
 
-    if (!dlb_screen_size(&n_rows, &n_columns))
-        return;
+    if (!dlb_terminal_flows())
+        return true; /* the next drawing shows it */
+    dlb_terminal_size(&n_rows, &n_columns);
     view->frac = frac;
     view->eta_s = dlb_progress_eta_s(progress, frac, now_ns);
     view->gone_s = (double)(now_ns - progress->begun_ns) * 1e-9;
     view->ending = atomic_load(&dlb_interrupted);
+    view->reads = dlb_terminal_has_keys();
     (void)snprintf(view->text, sizeof view->text, "%s", text);
     dlb_view_draw(view, n_rows, n_columns, &frame);
-    progress->live = dlb_screen_draw(&frame, &wants_end);
-    if (wants_end && !view->ending) /* a second one would kill */
+    if (!dlb_screen_draw(&frame, n_rows, n_columns))
+        return false;
+    if (dlb_screen_asked_to_end() && !view->ending) /* a second one would kill */
         (void)raise(SIGINT);
+    return true;
 }
 
 void dlb_progress_begin(struct dlb_progress *progress, const char *title, bool quiet)
 {
     uint64_t now_ns = dlb_now_ns();
-    uint32_t n_rows, n_columns;
 
-    *progress = (struct dlb_progress){.begun_ns = now_ns,
-                                      .start_ns = now_ns,
-                                      .drawn_ns = now_ns,
-                                      .has_first = true,
-                                      .quiet = quiet};
+    *progress = (struct dlb_progress){
+        .begun_ns = now_ns, .start_ns = now_ns, .has_first = true, .quiet = quiet};
     (void)snprintf(progress->view.title, sizeof progress->view.title, "%s", title);
     progress->view.demand_per_s = (double)NAN;
-    progress->live = !quiet && dlb_screen_possible() && dlb_screen_size(&n_rows, &n_columns);
+    progress->live = !quiet && dlb_screen_possible() && dlb_terminal_in_front();
     current = progress;
     dlb_say_tell(on_said);
-    if (!progress->live && !quiet)
+    if (quiet)
+        return;
+    progress->live = progress->live && draw(progress, (double)NAN, "starting", now_ns);
+    if (!progress->live) {
+        progress->drawn_ns = now_ns;
         print_line(progress, (double)NAN, "starting", now_ns);
+    }
 }
 
 void dlb_progress_update(struct dlb_progress *progress, double frac, const char *text)
 {
     uint64_t now_ns = dlb_now_ns();
+    uint64_t gone_ns = now_ns - progress->drawn_ns;
 
     if (!progress->has_first && isfinite(frac)) {
         progress->first_frac = frac;
         progress->has_first = true;
     }
-    if (progress->quiet ||
-        now_ns - progress->drawn_ns < (progress->live ? LIVE_EVERY_NS : PLAIN_EVERY_NS))
+    if (progress->quiet || gone_ns < (progress->live ? LIVE_EVERY_NS : PLAIN_EVERY_NS))
+        return;
+    bool in_front = progress->live && dlb_terminal_in_front();
+    if (!in_front && gone_ns < PLAIN_EVERY_NS)
         return;
     progress->drawn_ns = now_ns;
-    if (progress->live)
-        draw(progress, frac, text, now_ns);
-    else
+    if (in_front)
+        progress->live = draw(progress, frac, text, now_ns);
+    if (!in_front || !progress->live) {
+        dlb_screen_leave(); /* it may be held: no signal tells of a stop by SIGSTOP */
         print_line(progress, frac, text, now_ns);
+    }
 }
 
 void dlb_progress_restart(struct dlb_progress *progress)

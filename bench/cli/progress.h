@@ -1,9 +1,10 @@
 /* Progress on stderr.
  *
  * Floor 5. Control thread; one progress at a time. On a terminal it is the live view (bench/live),
- * redrawn at most four times a second. Elsewhere it is plain lines: the first at once, then one
- * every few seconds. Lines of dlb_say leave the view first, so that they last, and the next update
- * shows it again, with the last of them. */
+ * drawn at once and redrawn at most four times a second. Elsewhere, and while the program is in the
+ * background, it is plain lines: the first at once, then one every few seconds. Lines of dlb_say
+ * leave the view first, so that they last, and the next update shows it again, with the last of
+ * them. */
 #ifndef DLB_BENCH_CLI_PROGRESS_H
 #define DLB_BENCH_CLI_PROGRESS_H
 
@@ -18,8 +19,8 @@ struct dlb_progress {
     uint64_t begun_ns;
     uint64_t start_ns; /* of dlb_progress_begin or _restart: the pace is counted from here */
     double first_frac; /* done at start_ns: 0, or that of the first update after a restart */
-    uint64_t drawn_ns; /* of the last line or drawing */
-    bool live;         /* the view is shown, not lines */
+    uint64_t drawn_ns; /* of the last line or drawing; 0: the next update is due at once */
+    bool live;         /* the view is shown, not lines, while the program is in front */
     bool quiet, has_first;
 };
 

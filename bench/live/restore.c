@@ -1,5 +1,8 @@
 #include "bench/live/restore.h"
 
+#include "bench/live/terminal.h"
+#include "core/base/last.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -8,28 +11,40 @@
 #include <termios.h>
 #include <unistd.h>
 
+#define STACK_BYTES 65536 /* of handlers: a stack that overflowed has no room for one */
+
 static struct {
-    atomic_bool wanted;
+    atomic_bool wanted, continued;
     pid_t pid;
-    int fd;
     struct termios modes;
     char leave[256];
     size_t n_leave;
 } held;
 
-void dlb_restore_now(void)
+/* In the background the bytes may be written although the terminal's mode `tostop` forbids it. */
+static void write_leave(void)
 {
-    int saved = errno;
-    if (!atomic_load(&held.wanted) || getpid() != held.pid)
-        return;
-    atomic_store(&held.wanted, false);
+    sigset_t one, before;
+    (void)sigemptyset(&one);
+    (void)sigaddset(&one, SIGTTOU);
+    (void)pthread_sigmask(SIG_BLOCK, &one, &before);
     for (size_t at = 0; at < held.n_leave;) {
-        ssize_t n = write(held.fd, held.leave + at, held.n_leave - at);
+        ssize_t n = write(STDERR_FILENO, held.leave + at, held.n_leave - at);
         if (n <= 0)
             break;
         at += (size_t)n;
     }
-    (void)tcsetattr(held.fd, TCSANOW, &held.modes);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void dlb_restore_now(void)
+{
+    int saved = errno;
+    if (getpid() != held.pid || !atomic_exchange(&held.wanted, false))
+        return;
+    write_leave();
+    if (dlb_terminal_in_front())
+        (void)tcsetattr(STDERR_FILENO, TCSANOW, &held.modes);
     errno = saved;
 }
 
@@ -40,36 +55,86 @@ static void end(int number)
     (void)raise(number);
 }
 
-/* Sanitizers, and what catches interrupts, have their own ways: only defaults are replaced. */
-static void catch_ends(void)
+/* Gives the terminal back, then stops. It goes on here. */
+static void stop(int number)
 {
-    static const int numbers[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
-                                  SIGSEGV, SIGBUS,  SIGFPE, SIGILL};
-    struct sigaction action = {.sa_handler = end, .sa_flags = (int)SA_RESETHAND | SA_NODEFER}, old;
+    struct sigaction by_default = {.sa_handler = SIG_DFL}, ours;
+    int saved = errno;
 
-    (void)sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-            (void)sigaction(numbers[i], &action, NULL);
+    dlb_restore_now();
+    (void)sigaction(number, &by_default, &ours);
+    (void)raise(number);
+    (void)sigaction(number, &ours, NULL);
+    errno = saved;
 }
 
-bool dlb_restore_arm(int fd, const char *leave, size_t n_leave)
+static void note_continued(int number)
 {
-    static bool armed;
+    (void)number;
+    atomic_store(&held.continued, true);
+}
 
-    if (n_leave > sizeof held.leave || tcgetattr(fd, &held.modes) != 0)
+static bool ends_program(int number)
+{
+    static const int others[] = {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU,
+                                 SIGCONT, SIGCHLD, SIGURG,  SIGWINCH};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (number == others[i])
+            return false;
+    return true;
+}
+
+/* Sanitizers, and what catches interrupts, have their own ways: only defaults are replaced. */
+static void catch_default(int number, void (*handler)(int), int flags)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags | SA_ONSTACK | SA_NODEFER};
+    struct sigaction old;
+
+    (void)sigemptyset(&action.sa_mask);
+    if (sigaction(number, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+        (void)sigaction(number, &action, NULL);
+}
+
+static void catch_all(void)
+{
+    static char stack[STACK_BYTES];
+    stack_t own = {.ss_sp = stack, .ss_size = sizeof stack}, old;
+
+    if (sigaltstack(NULL, &old) == 0 && (old.ss_flags & SS_DISABLE))
+        (void)sigaltstack(&own, NULL);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (ends_program(number))
+            catch_default(number, end, (int)SA_RESETHAND);
+    catch_default(SIGTSTP, stop, SA_RESTART);
+    catch_default(SIGCONT, note_continued, SA_RESTART);
+}
+
+bool dlb_restore_arm(const char *leave, size_t n_leave)
+{
+    if (n_leave > sizeof held.leave || atexit(dlb_restore_now) != 0)
         return false;
     memcpy(held.leave, leave, n_leave);
     held.n_leave = n_leave;
-    held.fd = fd;
     held.pid = getpid();
-    catch_ends();
-    if (!armed)
-        armed = atexit(dlb_restore_now) == 0;
-    return armed;
+    catch_all();
+    dlb_last_make_room(dlb_restore_now);
+    return true;
 }
 
-void dlb_restore_wanted(bool wanted)
+bool dlb_restore_hold(void)
 {
-    atomic_store(&held.wanted, wanted);
+    if (tcgetattr(STDERR_FILENO, &held.modes) != 0)
+        return false;
+    atomic_store(&held.wanted, true);
+    return true;
+}
+
+bool dlb_restore_holds(void)
+{
+    return atomic_load(&held.wanted);
+}
+
+bool dlb_restore_continued(void)
+{
+    return atomic_exchange(&held.continued, false);
 }

@@ -1,76 +1,68 @@
 #include "bench/live/screen.h"
 
 #include "bench/live/restore.h"
+#include "bench/live/terminal.h"
+#include "bench/live/typed.h"
 
 #ifdef DLB_HAVE_NCURSES
 
 #include <curses.h>
+#include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <term.h>
 #include <unistd.h>
 
 static struct {
     SCREEN *screen; /* NULL: not opened; it stays for the process's life */
-    bool shown, failed, reads;
-    char leave[256]; /* bytes that leave it */
-    size_t n_leave;
+    bool failed, utf8;
+    struct dlb_typed typed;
 } s;
 
-/* ncurses' own stream is unbuffered by itself: this is the callback of tputs. */
+/* Bytes for the terminal, collected by tputs. */
+static struct {
+    char text[256];
+    size_t n;
+} bytes;
+
 static int keep_byte(int byte)
 {
-    if (s.n_leave < sizeof s.leave)
-        s.leave[s.n_leave++] = (char)byte;
+    if (bytes.n < sizeof bytes.text)
+        bytes.text[bytes.n++] = (char)byte;
     return byte;
 }
 
-static const char *capability(const char *name)
+static void keep(const char *capability)
 {
-    char known[8];
-    (void)snprintf(known, sizeof known, "%s", name);
-    const char *text = tigetstr(known);
-    return text && text != (const char *)-1 ? text : NULL;
+    if (capability)
+        (void)tputs(capability, 1, keep_byte);
 }
 
 bool dlb_screen_possible(void)
 {
     int why = 0;
     const char *term = getenv("TERM");
-    if (s.failed || !isatty(STDERR_FILENO) || !term || strcmp(term, "dumb") == 0)
+    if (s.failed || !isatty(STDERR_FILENO) || dlb_terminal_shared() || !term ||
+        strcmp(term, "dumb") == 0)
         return false;
     if (!cur_term && setupterm(NULL, STDERR_FILENO, &why) != OK)
         return false;
-    return s.screen || capability("cup");
+    return s.screen || cursor_address;
 }
 
-bool dlb_screen_size(uint32_t *n_rows, uint32_t *n_columns)
+/* endwin() cannot be called by a signal's handler, nor in the background: the screen is always left
+ * by these bytes, and ncurses is not told. Without an alternate screen the cursor goes below. */
+static bool arm(void)
 {
-    struct winsize size;
-    *n_rows = 24;
-    *n_columns = 80;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
-        *n_rows = size.ws_row;
-        *n_columns = size.ws_col;
-    }
-    pid_t in_front = tcgetpgrp(STDERR_FILENO); /* -1: a terminal that controls no session of ours */
-    return in_front < 0 || in_front == getpgrp();
-}
-
-/* What leaves the screen, for a signal that ends the program: nothing of ncurses may be called
- * then. */
-static void keep_leave(void)
-{
-    static const char *const names[] = {"sgr0", "op", "cnorm", "rmkx", "rmcup"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *text = capability(names[i]);
-        if (text)
-            (void)tputs(text, 1, keep_byte);
-    }
+    bytes.n = 0;
+    keep(exit_attribute_mode);
+    keep(orig_pair);
+    keep(cursor_normal);
+    keep(exit_ca_mode ? exit_ca_mode : tiparm(cursor_address, 999, 0));
+    return dlb_restore_arm(bytes.text, bytes.n);
 }
 
 static void take_colours(void)
@@ -87,23 +79,23 @@ static void take_colours(void)
             (void)init_pair((short)i, ink[i], paper);
 }
 
-/* The stream is ncurses' own, so that stderr's stays as it is. It has the locale's characters. */
+/* The stream is ncurses' own, so that stderr's stays as it is. It has the locale's characters.
+ * ncurses' handlers are not used: SIGTSTP, SIGINT and SIGTERM have others already, and it asks for
+ * the size whenever it draws. */
 static bool open_screen(void)
 {
     int fd = dup(STDERR_FILENO);
     FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+
     (void)setlocale(LC_CTYPE, "");
-    s.reads = isatty(STDIN_FILENO) == 1;
-    keep_leave();
-    if (!out || !dlb_restore_arm(STDERR_FILENO, s.leave, s.n_leave))
-        return false;
-    dlb_restore_wanted(true);
+    s.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    s.typed.was_other = true; /* what was typed before was not meant for the view */
+    if (!out || !arm() || !dlb_restore_hold())
+        goto out;
     (void)del_curterm(cur_term); /* that of setupterm: newterm has one of its own */
     s.screen = newterm(NULL, out, stdin);
     if (!s.screen)
-        return false;
-    /* It asks for the size whenever it draws; a handler would interrupt calls of the control
-     * thread. */
+        goto out;
     (void)signal(SIGWINCH, SIG_DFL);
     (void)cbreak();
     (void)noecho();
@@ -111,18 +103,35 @@ static bool open_screen(void)
     (void)curs_set(0);
     take_colours();
     return true;
+out:
+    dlb_restore_now();
+    s.failed = true;
+    if (out)
+        (void)fclose(out);
+    else if (fd >= 0)
+        (void)close(fd);
+    return false;
+}
+
+/* What ncurses believes to be there is not: it draws all of it anew. */
+static bool enter_again(void)
+{
+    if (!dlb_restore_hold())
+        return false;
+    (void)reset_prog_mode();
+    bytes.n = 0;
+    keep(enter_ca_mode);
+    keep(cursor_invisible);
+    (void)!write(STDERR_FILENO, bytes.text, bytes.n);
+    (void)clearok(curscr, TRUE);
+    return true;
 }
 
 static bool enter(void)
 {
-    if (!s.screen && !open_screen()) {
-        dlb_restore_now();
-        s.failed = true;
-        return false;
-    }
-    dlb_restore_wanted(true);
-    s.shown = true;
-    return true;
+    s.typed =
+        (struct dlb_typed){.was_other = true}; /* what was typed before was not for the view */
+    return s.screen ? enter_again() : !s.failed && open_screen();
 }
 
 static chtype look_of(enum dlb_style style)
@@ -134,6 +143,18 @@ static chtype look_of(enum dlb_style style)
     return coloured ? (chtype)COLOR_PAIR((int)style) : look[style];
 }
 
+/* A character that the locale does not have is a question mark. */
+static void draw_text(const char *text, uint32_t n)
+{
+    if (s.utf8) {
+        (void)addnstr(text, (int)n);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            (void)addch(text[i] & 0x80 ? '?' : (chtype)text[i]);
+}
+
 /* A row that is wider than it seems (characters of two columns) is written over by the next one. */
 static void draw_row(const struct dlb_frame_row *row, int at)
 {
@@ -142,45 +163,48 @@ static void draw_row(const struct dlb_frame_row *row, int at)
         for (to = from; to < row->n_bytes && row->style[to] == row->style[from];)
             to++;
         (void)attrset((int)look_of((enum dlb_style)row->style[from]));
-        (void)addnstr(row->text + from, (int)(to - from));
+        draw_text(row->text + from, to - from);
     }
     (void)attrset(A_NORMAL);
     (void)clrtoeol();
 }
 
-/* Of a terminal alone: what is piped into the program is not the screen's. */
-static bool was_typed(int key)
+/* Ctrl-Z waits for the end of a drawing, so that none goes on when the screen was left. */
+bool dlb_screen_draw(const struct dlb_frame *frame, uint32_t n_rows, uint32_t n_columns)
 {
-    bool typed = false;
-    for (int got; s.reads && (got = getch()) != ERR;)
-        typed = typed || got == key;
-    return typed;
+    sigset_t one, before;
+    (void)sigemptyset(&one);
+    (void)sigaddset(&one, SIGTSTP);
+    (void)pthread_sigmask(SIG_BLOCK, &one, &before);
+    if (dlb_restore_continued())
+        dlb_screen_leave();
+    bool entered = dlb_restore_holds() || enter();
+    if (entered) {
+        if (is_term_resized((int)n_rows, (int)n_columns))
+            (void)resizeterm((int)n_rows, (int)n_columns);
+        (void)erase();
+        for (uint32_t i = 0; i < frame->n_rows; i++)
+            draw_row(&frame->row[i], (int)i);
+        (void)refresh();
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return entered;
 }
 
-bool dlb_screen_draw(const struct dlb_frame *frame, bool *wants_end)
+bool dlb_screen_asked_to_end(void)
 {
-    uint32_t n_rows, n_columns;
-    if (!dlb_screen_size(&n_rows, &n_columns))
-        return true;
-    if (!s.shown && !enter())
+    uint32_t n_q = 0, n_other = 0;
+    if (!dlb_terminal_has_keys() || !dlb_restore_holds())
         return false;
-    if (is_term_resized((int)n_rows, (int)n_columns))
-        (void)resizeterm((int)n_rows, (int)n_columns);
-    (void)erase();
-    for (uint32_t i = 0; i < frame->n_rows; i++)
-        draw_row(&frame->row[i], (int)i);
-    (void)refresh();
-    *wants_end = was_typed('q');
-    return true;
+    for (int key; (key = getch()) != ERR;)
+        if (key != KEY_RESIZE) /* nobody typed that */
+            *(key == 'q' ? &n_q : &n_other) += 1;
+    return dlb_typed_q(&s.typed, n_q, n_other);
 }
 
 void dlb_screen_leave(void)
 {
-    if (!s.shown)
-        return;
-    (void)endwin();
-    s.shown = false;
-    dlb_restore_wanted(false);
+    dlb_restore_now();
 }
 
 #else
@@ -190,16 +214,16 @@ bool dlb_screen_possible(void)
     return false;
 }
 
-bool dlb_screen_size(uint32_t *n_rows, uint32_t *n_columns)
+bool dlb_screen_draw(const struct dlb_frame *frame, uint32_t n_rows, uint32_t n_columns)
 {
-    *n_rows = *n_columns = 0;
+    (void)frame;
+    (void)n_rows;
+    (void)n_columns;
     return false;
 }
 
-bool dlb_screen_draw(const struct dlb_frame *frame, bool *wants_end)
+bool dlb_screen_asked_to_end(void)
 {
-    (void)frame;
-    *wants_end = false;
     return false;
 }
 

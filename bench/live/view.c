@@ -67,7 +67,7 @@ static void draw_title(const struct dlb_view *view, struct dlb_frame *frame)
                   whole_seconds(view->gone_s, gone, sizeof gone));
     if (view->ending)
         dlb_frame_put(frame, DLB_STYLE_WARN, "  ending: %s", end->ending);
-    else
+    else if (view->reads)
         dlb_frame_put(frame, DLB_STYLE_FAINT, "  q: %s", end->offer);
     dlb_frame_next(frame);
 }

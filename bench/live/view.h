@@ -40,6 +40,7 @@ struct dlb_view {
     bool elsewhere; /* another program has the workers: nothing is known of them */
     struct dlb_view_race race;
     bool ending;                              /* the user asked for the end */
+    bool reads;                               /* keys that are typed */
     char note[DLB_VIEW_NOTES][DLB_VIEW_TEXT]; /* a ring */
     uint32_t n_notes;                         /* all so far */
 };

@@ -1,5 +1,7 @@
 #include "core/base/err.h"
 
+#include "core/base/last.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -148,6 +150,9 @@ enum dlb_code dlb_code_by_name(const char *name)
 
 void dlb_bug(const char *file, int line, const char *why)
 {
-    (void)fprintf(stderr, "dlbench: bug at %s:%d: %s\n", file, line, why);
+    char text[512];
+
+    (void)snprintf(text, sizeof text, "dlbench: bug at %s:%d: %s\n", file, line, why);
+    dlb_last_words(text);
     abort();
 }

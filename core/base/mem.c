@@ -1,5 +1,7 @@
 #include "core/base/mem.h"
 
+#include "core/base/last.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +22,8 @@ void dlb_mem_at_exhaustion(void (*put_in_order)(void *ctx), void *ctx)
 
 static void __attribute__((noreturn)) end(void)
 {
-    static const char text[] = "dlbench: out of memory: nothing was lost that was written before "
-                               "[E_NOMEM]\n";
-    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    dlb_last_words("dlbench: out of memory: nothing was lost that was written before "
+                   "[E_NOMEM]\n");
     if (last.put_in_order)
         last.put_in_order(last.ctx);
     _exit(DLB_MEM_EXIT);

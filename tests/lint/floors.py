@@ -34,7 +34,7 @@ MAY_INCLUDE = {
 DOORS = {
     "bench/calibrate": {"calibrate.h"},
     "bench/cli": {"again.h", "args.h", "help.h", "installed.h", "libraries.h", "own_file.h", "print.h", "progress.h", "together.h", "verb.h"},
-    "bench/live": {"rates.h", "restore.h", "screen.h", "view.h"},
+    "bench/live": {"rates.h", "restore.h", "screen.h", "terminal.h", "view.h"},
     "bench/experiment": {"compared.h", "experiment.h", "result.h", "rules.h", "watch.h"},
     "bench/trace": {"trace.h"},
     "formats/codecs": {"audio.h", "augment.h", "image.h", "image_data.h", "inflate.h", "jpeg.h"},

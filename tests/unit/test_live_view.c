@@ -18,6 +18,7 @@ static struct dlb_frame frame;
 static struct dlb_view a_sweep(uint32_t n_workers)
 {
     struct dlb_view view = {.title = "sweep",
+                            .reads = true,
                             .text = "12 of 40  block 2 of 5: cell 3 num_workers=2, batch 120",
                             .frac = 0.31,
                             .eta_s = 130,
