@@ -8,25 +8,75 @@ type_line 'stty -g >modes.before'
 until_ended 0
 
 # --- signals that end it, once in order, and what a crash leaves
-for signal in TERM HUP INT SEGV ABRT QUIT; do
+for signal in TERM HUP INT SEGV ABRT QUIT USR1; do
     begin_run
     kill "-$signal" "$pid"
     until_screen "^end-$n_typed="
     expect_restored
 done
 
-# --- stopped and resumed
+# --- stopped and continued: in front, in the background, by a signal that nothing can catch
+say_line() { # a line of the shell while a job is stopped or in the background
+    in_tmux send-keys -l "$1"
+    press Enter
+}
 begin_run
 press C-z
 until_screen 'Stopped'
 [ "$(terminal_is alternate_on)" = 0 ] || failed "a stopped run should have left the alternate screen"
-in_tmux send-keys -l fg
-press Enter
+say_line fg
+until_screen '^samples/s .* asked for'
+kill -STOP "$pid"
+sleep 0.5
+say_line 'echo be"tween"'
+say_line fg
+until_screen '^samples/s .* asked for'
+expect_no_screen 'between'
+press C-z
+until_screen 'Stopped.*'
+say_line bg
+until_screen '^run: .*ETA|^run: [0-9]+ of ' # lines, and the shell goes on
+[ "$(ps -o stat= -p "$pid" | cut -c1)" != T ] || failed "the run should go on in the background"
+[ "$(terminal_is alternate_on)" = 0 ] || failed "a run in the background should not draw"
+say_line 'echo sh"ell"'
+until_screen '^shell$'
+say_line fg
 until_screen '^samples/s .* asked for'
 press q
 until_screen '^dlbench: interrupted'
 until_screen '^ready> *$'
+expect_screen '^shell$' # nothing was written over
 expect_restored
+
+# --- typed ahead for the shell: no letter of it ends the run
+begin_run
+for key in g r e p Space - q Space f o q o; do
+    press "$key"
+    sleep 0.1
+done
+until_screen '^samples/s .* asked for'
+expect_no_screen 'ending'
+kill -0 "$pid" || failed "a q in a line should not end it"
+
+press q
+until_screen "^end-$n_typed="
+
+# --- Ctrl-S holds the output, not the run
+in_full=$run_half
+run_half="$run_half --set run.repeats=30 --set run.max_batches=40"
+begin_run
+press C-s
+sleep 1
+before=$(ps -o pid= --ppid "$pid")
+sleep 6 # a repetition takes two
+after=$(ps -o pid= --ppid "$pid")
+[ "$before" != "$after" ] || failed "the next repetition should run while the output is held: $after"
+press C-q
+until_screen '^samples/s .* asked for'
+press q
+until_screen "^end-$n_typed="
+expect_restored
+run_half=$in_full
 
 run_half="$run_half --set run.repeats=1"
 # --- the answer on the same terminal stays
@@ -63,6 +113,21 @@ grep -q "$(printf '\033')" lines.txt && failed "a file gets no control sequences
 type_line "clear; $run_half --quiet --set run.max_batches=20 >answer.txt"
 until_ended 0
 expect_no_screen '^run: '
+type_line "clear; $run_half --set run.max_batches=20 | cat >answer.txt"
+until_ended 0
+expect_screen '^run: starting$'
+type_line "clear; setsid -w $run_half --set run.max_batches=20 >answer.txt"
+until_ended 0
+expect_screen '^run: starting$'
+printf '%s\n' "$run_half --set run.max_batches=20 >answer.txt &" 'wait $!' >two.sh
+type_line "clear; sh two.sh"
+until_ended 0
+expect_screen '^run: starting$'
+type_line "$run_half --set run.max_batches=60 >answer.txt </dev/null" # no key is read
+until_screen '^samples/s .* asked for'
+expect_screen '^dlbench run '
+expect_no_screen ' q: '
+until_ended 0
 type_line "clear; set -m; $run_half --set run.max_batches=20 >answer.txt & wait \$!"
 until_ended 0
 expect_screen '^run: starting$'
