@@ -23,21 +23,51 @@ struct track_head {
     uint64_t n, n_lost;
 };
 
+static uint64_t n_of(const struct dlb_trace_ring *ring)
+{
+    return atomic_load_explicit(&ring->n, memory_order_acquire);
+}
+
+/* A writer that was killed, or that still writes, may leave half a record. */
+static bool is_whole(const struct dlb_trace_record *one)
+{
+    return one->start_ns > 0 && one->end_ns >= one->start_ns;
+}
+
+/* Takes the ring's records, but for those that its writer overwrites meanwhile. Returns how many;
+ * *n_lost were overwritten. */
+static uint64_t copy_ring(const struct dlb_trace_ring *ring, struct dlb_trace_record *out,
+                          uint64_t *n_lost)
+{
+    uint64_t cap = ring->mask + 1, n = n_of(ring), n_out = 0;
+    uint64_t first = n >= cap ? n - cap + 1 : 0; /* the next one takes its place */
+
+    *n_lost = first;
+    for (uint64_t k = first; k < n; k++) {
+        out[n_out] = ring->at[k & ring->mask];
+        atomic_signal_fence(memory_order_seq_cst); /* the compiler may look at `n` first, else */
+        if (n_of(ring) >= k + cap) {               /* what was taken lies before what is lost now */
+            n_out = 0;
+            *n_lost = k + 1;
+        } else {
+            n_out += is_whole(&out[n_out]);
+        }
+    }
+    return n_out;
+}
+
 static int save_ring(const struct dlb_trace_ring *ring, int fd, const char *path,
                      struct dlb_err *err)
 {
-    uint64_t cap = ring->mask + 1, n = ring->n < cap ? ring->n : cap;
-    uint64_t first = ring->n > cap ? ring->n & ring->mask : 0;
-    const struct track_head head = {.track = ring->track,
-                                    .index = ring->index,
-                                    .loader = ring->loader,
-                                    .n = n,
-                                    .n_lost = ring->n - n};
+    struct dlb_trace_record *record = dlb_mem_array(ring->mask + 1, sizeof *record);
+    struct track_head head = {.track = ring->track, .index = ring->index, .loader = ring->loader};
 
+    head.n = copy_ring(ring, record, &head.n_lost);
     int rc = dlb_write_all(fd, path, &head, sizeof head, err);
     if (rc == DLB_OK)
-        rc = dlb_write_all(fd, path, &ring->at[first], (n - first) * sizeof *ring->at, err);
-    return rc == DLB_OK ? dlb_write_all(fd, path, ring->at, first * sizeof *ring->at, err) : rc;
+        rc = dlb_write_all(fd, path, record, head.n * sizeof *record, err);
+    free(record);
+    return rc;
 }
 
 static int save_rings(const struct dlb_trace *trace, int fd, const char *path, struct dlb_err *err)

@@ -24,7 +24,8 @@ struct dlb_timeline {
     uint64_t start_ns, end_ns; /* of the first span and of the last; equal if there is none */
 };
 
-/* Once all writers have ended. */
+/* Once all writers have ended. Records of one that was killed, or that writes all the same, are
+ * left out where they are not whole. */
 int dlb_timeline_save(const struct dlb_trace *trace, const char *path, struct dlb_err *err);
 
 /* DLB_ERR_TRACE_DAMAGED if it is not what dlb_timeline_save wrote. Caller frees after success. */

@@ -3,7 +3,8 @@
  * Floor 1. Opened and closed on the control thread, before workers exist and after they ended. Each
  * ring has one writer, a thread or a process, and nothing is locked. Rings lie in memory that
  * processes share; other programs map it by dlb_trace_fd. When a ring is full, its oldest records
- * are overwritten; `n` tells how many there were.
+ * are overwritten; `n` tells how many there were. The oldest may be half overwritten, so one record
+ * less than there is room for is read.
  *
  * A record takes stamps that the accounting takes anyway: no clock is read for it. Without a trace
  * all rings are NULL, and the functions below do nothing. */
@@ -13,6 +14,7 @@
 #include "core/base/err.h"
 #include "core/measure/trace_names.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,7 +44,7 @@ struct dlb_trace_record {
 };
 
 struct dlb_trace_ring {
-    uint64_t n; /* records so far, overwritten ones included */
+    _Atomic uint64_t n; /* records so far, overwritten ones included; counts what is stored */
     uint64_t mask;
     uint32_t track;  /* enum dlb_track */
     uint32_t index;  /* among the tracks of its kind */
@@ -104,9 +106,11 @@ static inline void dlb_trace_add(struct dlb_trace_ring *ring, uint8_t stage, boo
 {
     if (!ring)
         return;
+    uint64_t n = atomic_load_explicit(&ring->n, memory_order_relaxed);
     uint64_t place = ring->place | (uint64_t)stage << 48 | (uint64_t)measured << 56;
-    ring->at[ring->n++ & ring->mask] = (struct dlb_trace_record){
+    ring->at[n & ring->mask] = (struct dlb_trace_record){
         .start_ns = start_ns, .end_ns = end_ns, .sample = ring->sample, .place = place};
+    atomic_store_explicit(&ring->n, n + 1, memory_order_release);
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include "core/measure/timeline.h"
 #include "core/measure/trace.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 
 static void open_trace(struct dlb_trace *trace, uint32_t n_loaders, uint32_t n_workers)
@@ -105,12 +106,72 @@ static void test_round_trip(void **state)
     assert_true(track->record[1].sample == DLB_TRACE_NO_SAMPLE);
     assert_int_equal(track->record[1].measured, 0);
     track = dlb_timeline_track(&timeline, DLB_TRACK_LOOP, 0);
-    assert_int_equal(track->n, cap);
-    assert_int_equal(track->n_lost, 10);
-    for (uint64_t i = 0; i < cap; i++)
-        assert_int_equal(track->record[i].start_ns, 2010 + i);
+    assert_int_equal(track->n, cap - 1);
+    assert_int_equal(track->n_lost, 11);
+    for (uint64_t i = 0; i < cap - 1; i++)
+        assert_int_equal(track->record[i].start_ns, 2011 + i);
     assert_null(dlb_timeline_track(&timeline, DLB_TRACK_PIN, 0));
     dlb_timeline_free(&timeline);
+}
+
+/* A writer that was killed between two stores leaves a record that is none. */
+static void test_torn(void **state)
+{
+    (void)state;
+    struct dlb_trace trace;
+    struct dlb_timeline timeline;
+    struct dlb_err err;
+    const char *path = folder_path("trace-0-0");
+    open_trace(&trace, 1, 1);
+    struct dlb_trace_ring *ring = dlb_trace_ring(&trace, DLB_TRACK_WORKER, 0);
+    dlb_trace_add(ring, DLB_WS_READ, true, 1000, 1100);
+    dlb_trace_add(ring, DLB_WS_READ, true, 0, 0);
+    dlb_trace_add(ring, DLB_WS_READ, true, 1300, 1200);
+    dlb_trace_add(ring, DLB_WS_DECODE, true, 1400, 1400);
+    assert_int_equal(dlb_timeline_save(&trace, path, &err), DLB_OK);
+    dlb_trace_close(&trace);
+
+    assert_int_equal(dlb_timeline_load(&timeline, path, &err), DLB_OK);
+    const struct dlb_timeline_track *track = dlb_timeline_track(&timeline, DLB_TRACK_WORKER, 0);
+    assert_int_equal(track->n, 2);
+    assert_int_equal(track->n_lost, 0);
+    assert_int_equal(track->record[1].stage, DLB_WS_DECODE);
+    assert_int_equal(timeline.start_ns, 1000);
+    assert_int_equal(timeline.end_ns, 1400);
+    dlb_timeline_free(&timeline);
+}
+
+/* While its writer goes on, a full ring is read in order, and nothing is taken twice. */
+static void test_written_meanwhile(void **state)
+{
+    (void)state;
+    struct dlb_trace trace;
+    struct dlb_timeline timeline;
+    struct dlb_err err;
+    const char *path = folder_path("trace-0-0");
+    open_trace(&trace, 1, 1);
+    struct dlb_trace_ring *ring = dlb_trace_ring(&trace, DLB_TRACK_WORKER, 0);
+    uint64_t i = 1;
+    for (; i <= ring->mask + 1; i++)
+        dlb_trace_add(ring, DLB_WS_READ, true, i, i + 1);
+    pid_t pid = fork();
+    if (pid == 0)
+        (void)alarm(20); /* whatever becomes of the test */
+    for (; pid == 0; i++)
+        dlb_trace_add(ring, DLB_WS_READ, true, i, i + 1);
+    for (int again = 0; again < 10; again++) {
+        assert_int_equal(dlb_timeline_save(&trace, path, &err), DLB_OK);
+        assert_int_equal(dlb_timeline_load(&timeline, path, &err), DLB_OK);
+        const struct dlb_timeline_track *track = dlb_timeline_track(&timeline, DLB_TRACK_WORKER, 0);
+        for (uint64_t k = 1; k < track->n; k++)
+            assert_int_equal(track->record[k].start_ns, track->record[k - 1].start_ns + 1);
+        if (track->n > 0)
+            assert_int_equal(track->record[0].start_ns, track->n_lost + 1);
+        dlb_timeline_free(&timeline);
+    }
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    dlb_trace_close(&trace);
 }
 
 /* Cut anywhere, or with a byte more, it is refused. */
@@ -146,6 +207,8 @@ int main(void)
         cmocka_unit_test(test_tracks_of_loaders),
         cmocka_unit_test(test_size_is_fixed),
         cmocka_unit_test_setup_teardown(test_round_trip, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(test_torn, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(test_written_meanwhile, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_damaged, folder_make, folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
