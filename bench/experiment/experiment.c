@@ -383,6 +383,8 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     x->clocks = x->team ? dlb_team_clocks(x->team) : NULL;
     json_t *doc = build(x, ran != DLB_OK, &judgement);
     int ruled = dlb_rules_put(x->args, doc, NULL, &late) ? dlb_print_err(&late) : DLB_EXIT_OK;
+    if (x->args->trace) /* the timeline may take memory and space that the result needs */
+        dlb_result_save(&x->folder, doc);
     int traced = dlb_traced_finish(x->args, &x->folder, &judgement, doc);
     enum dlb_result_part part = count(x, &judgement, DLB_CELL_OK) == 0      ? DLB_RESULT_NOTHING
                                 : ran || x->results.interrupted || fails(x) ? DLB_RESULT_PART

@@ -62,7 +62,8 @@ static int write_files(const void *rendered, const char *folder, struct dlb_err 
         int rc = dlb_result_join(paths[i], folder, files->name[i], err);
         if (rc)
             return rc;
-        out[i] = (struct dlb_file_out){paths[i], files->text[i].data, files->text[i].len_bytes};
+        out[i] = (struct dlb_file_out){
+            .path = paths[i], .data = files->text[i].data, .n_bytes = files->text[i].len_bytes};
     }
     return dlb_write_files_atomic(out, files->n, err);
 }

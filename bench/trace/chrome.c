@@ -24,9 +24,15 @@ struct origin {
     uint64_t start_ns;
 };
 
+#define PIECE_BYTES ((size_t)1 << 20) /* that are written at once */
+
 struct writer {
-    const struct dlb_timeline *timeline;
-    struct dlb_text out;
+    struct dlb_timeline *timeline;
+    const struct dlb_trace_facts *facts;
+    const char *path;
+    struct dlb_text out; /* what is not written yet */
+    int fd, rc;
+    struct dlb_err *err;
     struct origin *origin; /* [n_origins] in the order of by_batch */
     size_t n_origins;
     uint64_t n_spans, n_flows, n_lost;
@@ -73,6 +79,16 @@ static void put_text(struct writer *w, const char *words)
     json_decref(safe);
 }
 
+/* Writes what there is, once it is at least this much; nothing after an error. */
+static void flush(struct writer *w, size_t least_bytes)
+{
+    if (w->out.len_bytes < least_bytes)
+        return;
+    if (w->rc == DLB_OK)
+        w->rc = dlb_write_all(w->fd, w->path, w->out.data, w->out.len_bytes, w->err);
+    w->out.len_bytes = 0;
+}
+
 static void put_span(struct writer *w, uint32_t pid, uint32_t tid,
                      const struct dlb_trace_span *span)
 {
@@ -93,6 +109,7 @@ static void put_span(struct writer *w, uint32_t pid, uint32_t tid,
         dlb_text_printf(&w->out, ",\"sample\":%" PRIu64, span->sample);
     dlb_text_printf(&w->out, "}}");
     w->n_spans++;
+    flush(w, PIECE_BYTES);
 }
 
 static void put_name(struct writer *w, const char *what, uint32_t pid, uint32_t tid,
@@ -124,6 +141,7 @@ static void put_flow(struct writer *w, char phase, uint64_t id, uint32_t pid, ui
                     phase, id, pid, tid, phase == 's' ? "" : ",\"bp\":\"e\"");
     put_ts(w, at_ns);
     dlb_text_printf(&w->out, "}");
+    flush(w, PIECE_BYTES);
 }
 
 static void put_track(struct writer *w, const struct dlb_timeline_track *track, uint32_t tid)
@@ -214,8 +232,9 @@ static void put_window(struct writer *w, const struct dlb_timeline_track *comput
     }
 }
 
-static void put_head(struct writer *w, const struct dlb_trace_facts *facts)
+static void put_head(struct writer *w)
 {
+    const struct dlb_trace_facts *facts = w->facts;
     dlb_text_printf(&w->out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"program\":\"dlbench\","
                              "\"version\":");
     put_text(w, facts->version);
@@ -229,29 +248,40 @@ static void put_head(struct writer *w, const struct dlb_trace_facts *facts)
     put_order(w, "process_sort_index", LOADER, 0);
 }
 
-int dlb_trace_write(struct dlb_timeline *timeline, const struct dlb_trace_facts *facts,
-                    const char *path, uint64_t *n_spans, uint64_t *n_lost, struct dlb_err *err)
+static int put_all(void *ctx, int fd, struct dlb_err *err)
 {
-    struct writer w = {.timeline = timeline};
-    dlb_trace_complete(timeline);
-    find_origins(&w);
-    put_head(&w, facts);
+    struct writer *w = ctx;
+    const struct dlb_timeline *timeline = w->timeline;
+
+    w->fd = fd;
+    w->err = err;
+    put_head(w);
     for (uint32_t i = 0; i < timeline->n_tracks; i++) {
         const struct dlb_timeline_track *track = &timeline->track[i];
         char name[64];
-        put_track(&w, track, i + 1);
+        put_track(w, track, i + 1);
         if (track->track != DLB_TRACK_COMPUTE)
             continue;
         (void)snprintf(name, sizeof(name), "accelerator %u", track->index);
-        put_name(&w, "process_name", pid_of(track), 0, name);
-        put_order(&w, "process_sort_index", pid_of(track), 0);
-        put_window(&w, track, timeline->n_tracks + 1 + track->index);
+        put_name(w, "process_name", pid_of(track), 0, name);
+        put_order(w, "process_sort_index", pid_of(track), 0);
+        put_window(w, track, timeline->n_tracks + 1 + track->index);
     }
     for (uint32_t i = 0; i < timeline->n_tracks; i++)
         if (timeline->track[i].track == DLB_TRACK_COMPUTE)
-            put_flows(&w, &timeline->track[i], i + 1);
-    dlb_text_printf(&w.out, "\n]}\n");
-    int rc = dlb_write_file_atomic(path, w.out.data, w.out.len_bytes, err);
+            put_flows(w, &timeline->track[i], i + 1);
+    dlb_text_printf(&w->out, "\n]}\n");
+    flush(w, 0);
+    return w->rc;
+}
+
+int dlb_trace_write(struct dlb_timeline *timeline, const struct dlb_trace_facts *facts,
+                    const char *path, uint64_t *n_spans, uint64_t *n_lost, struct dlb_err *err)
+{
+    struct writer w = {.timeline = timeline, .facts = facts, .path = path};
+    dlb_trace_complete(timeline);
+    find_origins(&w);
+    int rc = dlb_make_file_atomic(path, put_all, &w, err);
     *n_spans = w.n_spans;
     *n_lost = w.n_lost;
     dlb_text_free(&w.out);

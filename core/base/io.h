@@ -87,10 +87,15 @@ int dlb_open_writing(const char *path, int flags, mode_t mode);
  * in data; may be NULL. */
 int dlb_write_all(int fd, const char *path, const void *data, size_t n_bytes, struct dlb_err *err);
 
+/* Writes a file's contents to the descriptor, for one that memory should not hold whole. */
+typedef int dlb_file_make(void *ctx, int fd, struct dlb_err *err);
+
 struct dlb_file_out {
     const char *path;
     const void *data;
     size_t n_bytes;
+    dlb_file_make *make; /* NULL: `data` is written */
+    void *ctx;
 };
 
 /* Writes the folder of `path` to disk: a rename in it is durable only then. */
@@ -105,5 +110,6 @@ int dlb_write_files_atomic(const struct dlb_file_out *files, size_t n_files, str
 
 /* The same for one file. */
 int dlb_write_file_atomic(const char *path, const void *data, size_t n_bytes, struct dlb_err *err);
+int dlb_make_file_atomic(const char *path, dlb_file_make *make, void *ctx, struct dlb_err *err);
 
 #endif

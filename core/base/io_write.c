@@ -98,7 +98,8 @@ static int write_temporary(struct staged *staged, const struct dlb_file_out *fil
     if (fd < 0)
         return dlb_fail_errno(err, file->path, DLB_NO_OFFSET,
                               "creating a temporary file beside it");
-    int rc = dlb_write_all(fd, file->path, file->data, file->n_bytes, err);
+    int rc = file->make ? file->make(file->ctx, fd, err)
+                        : dlb_write_all(fd, file->path, file->data, file->n_bytes, err);
     if (rc == DLB_OK && TEMP_FAILURE_RETRY(fsync(fd)) != 0)
         rc = dlb_fail_errno(err, file->path, DLB_NO_OFFSET, "syncing it to disk");
     if (close(fd) != 0 && rc == DLB_OK)
@@ -221,5 +222,12 @@ int dlb_write_files_atomic(const struct dlb_file_out *files, size_t n_files, str
 
 int dlb_write_file_atomic(const char *path, const void *data, size_t n_bytes, struct dlb_err *err)
 {
-    return dlb_write_files_atomic(&(struct dlb_file_out){path, data, n_bytes}, 1, err);
+    const struct dlb_file_out file = {.path = path, .data = data, .n_bytes = n_bytes};
+    return dlb_write_files_atomic(&file, 1, err);
+}
+
+int dlb_make_file_atomic(const char *path, dlb_file_make *make, void *ctx, struct dlb_err *err)
+{
+    const struct dlb_file_out file = {.path = path, .make = make, .ctx = ctx};
+    return dlb_write_files_atomic(&file, 1, err);
 }

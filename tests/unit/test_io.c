@@ -260,7 +260,9 @@ static void test_files_are_written_together(void **state)
     (void)snprintf(first, sizeof first, "%s", folder_path("first"));
     (void)snprintf(lost, sizeof lost, "%s", folder_path("none/lost"));
     (void)snprintf(last, sizeof last, "%s", folder_path("last"));
-    struct dlb_file_out files[] = {{first, "new", 3}, {lost, "new", 3}, {last, "new", 3}};
+    struct dlb_file_out files[] = {{.path = first, .data = "new", .n_bytes = 3},
+                                   {.path = lost, .data = "new", .n_bytes = 3},
+                                   {.path = last, .data = "new", .n_bytes = 3}};
     folder_write("first", "old", 3);
     assert_int_equal(dlb_write_files_atomic(files, 3, &err), DLB_E_IO);
     assert_string_equal(err.path, lost);
@@ -292,7 +294,8 @@ static void test_write_all_or_none(void **state)
     (void)snprintf(second, sizeof second, "%s", folder_path("second"));
     folder_write("first", "old", 3);
     folder_sub("second");
-    const struct dlb_file_out files[] = {{first, "newer", 5}, {second, "x", 1}};
+    const struct dlb_file_out files[] = {{.path = first, .data = "newer", .n_bytes = 5},
+                                         {.path = second, .data = "x", .n_bytes = 1}};
     assert_int_equal(dlb_write_files_atomic(files, 2, &err), DLB_E_IO);
     assert_string_equal(err.path, second);
     uint8_t *text = folder_read("first", &n);

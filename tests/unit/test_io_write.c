@@ -67,8 +67,9 @@ static void fail_at_the_third(void)
     struct dlb_err err;
     folder_write("old", "old", 3);
     folder_sub("taken");
-    const struct dlb_file_out files[] = {
-        {folder_path("old"), "x", 1}, {folder_path("new"), "x", 1}, {folder_path("taken"), "x", 1}};
+    const struct dlb_file_out files[] = {{.path = folder_path("old"), .data = "x", .n_bytes = 1},
+                                         {.path = folder_path("new"), .data = "x", .n_bytes = 1},
+                                         {.path = folder_path("taken"), .data = "x", .n_bytes = 1}};
     assert_int_equal(dlb_write_files_atomic(files, 3, &err), DLB_E_IO);
     assert_string_equal(err.path, files[2].path);
     assert_text("old", "old");
@@ -99,8 +100,9 @@ static void test_a_folder_that_cannot_be_synced(void **state)
         n_folder_syncs = 0;
         failing_folder_sync = 1;
         folder_write("old", "old", 3);
-        const struct dlb_file_out files[] = {{folder_path("old"), "x", 1},
-                                             {folder_path("new"), "x", 1}};
+        const struct dlb_file_out files[] = {
+            {.path = folder_path("old"), .data = "x", .n_bytes = 1},
+            {.path = folder_path("new"), .data = "x", .n_bytes = 1}};
         assert_int_equal(dlb_write_files_atomic(files, 2, &err), DLB_E_IO);
         assert_int_equal(err.sys_errno, EIO);
         assert_text("old", "old");
@@ -114,10 +116,10 @@ static void test_each_folder_is_synced_once(void **state)
     struct dlb_err err;
     (void)state;
     folder_sub("sub");
-    const struct dlb_file_out files[] = {{folder_path("a"), "x", 1},
-                                         {folder_path("sub/a"), "x", 1},
-                                         {folder_path("b"), "x", 1},
-                                         {folder_path("sub/b"), "x", 1}};
+    const struct dlb_file_out files[] = {{.path = folder_path("a"), .data = "x", .n_bytes = 1},
+                                         {.path = folder_path("sub/a"), .data = "x", .n_bytes = 1},
+                                         {.path = folder_path("b"), .data = "x", .n_bytes = 1},
+                                         {.path = folder_path("sub/b"), .data = "x", .n_bytes = 1}};
     assert_int_equal(dlb_write_files_atomic(files, 4, &err), DLB_OK);
     assert_int_equal(n_folder_syncs, 2);
 }
@@ -143,6 +145,26 @@ static void test_others_files_stay(void **state)
     }
 }
 
+static int make_pieces(void *ctx, int fd, struct dlb_err *err)
+{
+    int rc = dlb_write_all(fd, NULL, "new", 3, err);
+    return rc == DLB_OK && ctx ? dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "why") : rc;
+}
+
+/* A file that is written piece by piece is there whole, or what was there stays. */
+static void test_made(void **state)
+{
+    (void)state;
+    struct dlb_err err;
+    int fails = 1;
+    folder_write("a", "old", 3);
+    assert_int_equal(dlb_make_file_atomic(folder_path("a"), make_pieces, &fails, &err),
+                     DLB_E_CANCELLED);
+    assert_text("a", "old");
+    assert_int_equal(dlb_make_file_atomic(folder_path("a"), make_pieces, NULL, &err), DLB_OK);
+    assert_text("a", "new");
+}
+
 int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, folder_remove)
@@ -152,6 +174,7 @@ int main(void)
         IN_FOLDER(test_a_folder_that_cannot_be_synced),
         IN_FOLDER(test_each_folder_is_synced_once),
         IN_FOLDER(test_others_files_stay),
+        cmocka_unit_test_setup_teardown(test_made, folder_make, folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
