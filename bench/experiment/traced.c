@@ -20,8 +20,12 @@ static int write_trace(const struct dlb_args *args, const struct dlb_result_fold
     int rc = dlb_trace_path(folder->scratch, shown->block, shown->again, path, err);
     if (!rc)
         rc = dlb_timeline_load(&timeline, path, err);
-    if (rc)
+    if (rc) {
+        dlb_say_note("%s was not written: there is no timeline of the repetition that the result "
+                     "shows",
+                     args->trace);
         return rc;
+    }
     rc = dlb_trace_write(&timeline, &facts, args->trace, &n_spans, &n_lost, err);
     if (!rc) {
         dlb_json_put(doc, "timeline", dlb_trace_lanes(&timeline, &facts));
@@ -46,7 +50,7 @@ int dlb_traced_finish(const struct dlb_args *args, const struct dlb_result_folde
     struct dlb_err err;
     if (!args->trace)
         return DLB_EXIT_OK;
-    if (!shown || shown->stuck_why[0]) {
+    if (!shown || shown->status != DLB_REP_OK || shown->stuck_why[0]) {
         dlb_say_note("%s was not written: no repetition was measured to its end", args->trace);
         return DLB_EXIT_OK;
     }

@@ -37,6 +37,16 @@ static void leave(void *ctx)
     _exit(DLB_CHILD_EXIT_NOMEM);
 }
 
+/* What was measured counts without it, too: who wants to show it finds that it is not there. */
+static void save_timeline(const struct dlb_trace *trace, const char *path)
+{
+    struct dlb_err err;
+    if (dlb_timeline_save(trace, path, &err) != DLB_OK) {
+        (void)dlb_print_err(&err);
+        (void)unlink(path);
+    }
+}
+
 static int run(const struct dlb_args *args)
 {
     const char *spec_path = NULL, *result = NULL, *mode = NULL, *heartbeat_fd = NULL, *memo = NULL,
@@ -76,8 +86,8 @@ static int run(const struct dlb_args *args)
         rc = dlb_hidden_write(result, doc, &err);
         if (!rc && measured.stuck_why[0])
             _exit(DLB_EXIT_OK); /* exit() would wait for the thread that hangs */
-        if (!rc && trace.memory)
-            rc = dlb_timeline_save(&trace, trace_path, &err);
+        if (!rc && trace.memory && measured.status == DLB_REP_OK)
+            save_timeline(&trace, trace_path);
         dlb_trace_close(&trace);
         json_decref(doc);
         dlb_cell_result_free(&measured);

@@ -244,6 +244,8 @@ static void take_result(struct runner *r, struct dlb_cell_result *result,
         dlb_reps_replace(reps, result);
     else
         dlb_reps_add(reps, result);
+    if (r->how->traces && dlb_task_is_cell(r->task))
+        dlb_trace_drop(r->how->scratch, reps, r->task->block, r->task->again);
     r->n_done++;
     r->n_left--;
     tell(r, DLB_RUNNER_DONE, NULL, &told);

@@ -152,6 +152,11 @@ expect_err '^dlbench: bad\.json.*command'
 expect_error E_USAGE_MISSING_ARGUMENT 2 "$dlbench" report
 expect_error E_NOT_FOUND 3 "$dlbench" cell --spec nowhere.json --result x.json
 expect_err '^dlbench: nowhere\.json: '
+echo '{"dataset.format": "synthetic", "dataset.codec": "raw", "generate.samples": 64, "generate.sample_bytes": 64,
+  "loader.batch_size": 16, "device.step_ms": 0}' >spec.json
+run "$dlbench" cell --spec spec.json --result x.json --trace nowhere/t # what was measured counts without its timeline
+expect_exit 0
+expect [ "$(json_get x.json 'd["status"]')" = ok ]
 expect_error E_SPEC_INVALID 2 "$dlbench" cell --spec file --result x.json
 expect_error E_USAGE_MISSING_ARGUMENT 2 "$dlbench" cell --spec nowhere.json
 expect_error E_USAGE_UNKNOWN_FLAG 2 "$dlbench" rung --nonsense x

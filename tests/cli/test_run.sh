@@ -127,11 +127,13 @@ expect [ $((ended - began)) -ge 600000000 ]
 expect_json 'd["cells"][0]["samples_per_s"]["median"] <= 16 / 0.060 * 1.0001'
 
 # --- kill -9 of the child: this run is lost, and said so
-start_long results/killed --run-name killed
+start_long results/killed --run-name killed --trace killed.json
 kill -9 "$(child_of "$pid")"
 end_long
 expect_exit 3
 expect_err 'SIGKILL'
+expect_no_err 'trace-0-0'
+expect_no_file killed.json
 expect [ -z "$(find results/killed -name ".cells*")" ]
 valid_summary results/killed/summary.json
 expect [ "$(json_get results/killed/summary.json '(d["cells"][0]["status"], d["partial"], d["best_cell"])')" = "('failed', True, None)" ]

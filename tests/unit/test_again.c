@@ -1,6 +1,8 @@
 /* Which repetitions are measured again, where in the plan, and what becomes of the first ones. */
 #include "scenarios/run/again.h"
 
+#include "scenarios/run/trace_path.h"
+#include "tests/support/folder.h"
 #include "tests/support/judged.h"
 
 static const struct dlb_strain stolen = {.n_ticks = 1000, .stolen_frac = 0.1};
@@ -225,6 +227,41 @@ static void test_too_busy_to_tell_the_best(void **state)
     }
 }
 
+static void leave_timeline(uint32_t block, uint32_t again)
+{
+    char path[PATH_MAX];
+    struct dlb_err err;
+    assert_int_equal(dlb_trace_path(folder, block, again, path, &err), DLB_OK);
+    folder_write(strrchr(path, '/') + 1, "x", 1);
+}
+
+/* A run keeps the timelines that its result may show, and no other. */
+static void test_timelines(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, settings);
+    struct dlb_reps *reps = &t.results.cells[0];
+    put(reps, run_of(100, 0, true, 0));
+    leave_timeline(0, 0);
+    dlb_trace_drop(folder, reps, 0, 0);
+    assert_true(folder_has("trace-0-0"));
+    struct dlb_cell_result result = run_of(200, 0, false, 1);
+    dlb_reps_replace(reps, &result);
+    leave_timeline(0, 1);
+    dlb_trace_drop(folder, reps, 0, 1);
+    assert_false(folder_has("trace-0-0"));
+    assert_true(folder_has("trace-0-1"));
+    struct dlb_cell_result failed = run_of(100, 1, false, 0);
+    failed.status = DLB_REP_FAILED;
+    put(reps, failed);
+    leave_timeline(1, 0);
+    dlb_trace_drop(folder, reps, 1, 0);
+    assert_false(folder_has("trace-1-0"));
+    assert_true(folder_has("trace-0-1"));
+    close_judged(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_judged_and_published),
         cmocka_unit_test(test_too_busy_to_tell),
         cmocka_unit_test(test_too_busy_to_tell_the_best),
+        cmocka_unit_test_setup_teardown(test_timelines, folder_make, folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
