@@ -74,7 +74,6 @@ struct dlb_nvml {
     struct series before_mhz, after_mhz;
     bool has_throttle;
     unsigned long long throttle;
-    bool has_processes;
     struct process processes[MAX_PROCESSES]; /* seen in any sample */
     uint32_t n_processes;
 };
@@ -109,8 +108,9 @@ static bool load(struct calls *nvml, void *library)
         {&nvml->power_limit, "nvmlDeviceGetEnforcedPowerLimit", NULL},
         {&nvml->default_power_limit, "nvmlDeviceGetPowerManagementDefaultLimit", NULL},
         {&nvml->mig, "nvmlDeviceGetMigMode", NULL},
-        {&nvml->processes, "nvmlDeviceGetComputeRunningProcesses_v3",
-         "nvmlDeviceGetComputeRunningProcesses_v2"},
+        /* _v3 of drivers 535.43 to 535.86 has records of 32 bytes under the same name. */
+        {&nvml->processes, "nvmlDeviceGetComputeRunningProcesses_v2",
+         "nvmlDeviceGetComputeRunningProcesses_v3"},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         void *found = symbol(library, wanted[i].name, wanted[i].other);
@@ -156,12 +156,11 @@ static void add_process(struct dlb_nvml *n, const struct process *one)
 /* Who has a context on the GPU. */
 static void look_at_processes(struct dlb_nvml *n)
 {
-    struct process seen[MAX_PROCESSES];
+    struct process seen[2 * MAX_PROCESSES]; /* room for records that are larger in some driver */
     unsigned n_seen = MAX_PROCESSES;
 
     if (!n->nvml.processes || n->nvml.processes(n->gpu, &n_seen, seen) != 0)
         return;
-    n->has_processes = true;
     for (unsigned i = 0; i < n_seen && i < MAX_PROCESSES; i++)
         add_process(n, &seen[i]);
 }
@@ -301,32 +300,47 @@ static json_t *milliwatts(struct dlb_nvml *n, int (*call)(struct device *, unsig
     return call && call(n->gpu, &mw) == 0 ? json_real(mw * 1e-3) : json_null();
 }
 
-static json_t *mig_json(struct dlb_nvml *n)
+enum mig { MIG_UNKNOWN, MIG_OFF, MIG_ON };
+
+static enum mig mig_of(struct dlb_nvml *n)
 {
     unsigned now = 0, pending = 0;
-    return n->nvml.mig && n->nvml.mig(n->gpu, &now, &pending) == 0 ? json_boolean(now == 1)
-                                                                   : json_null();
+    if (!n->nvml.mig || n->nvml.mig(n->gpu, &now, &pending) != 0)
+        return MIG_UNKNOWN;
+    return now == 1 ? MIG_ON : MIG_OFF;
+}
+
+static json_t *mig_json(enum mig mig)
+{
+    return mig == MIG_UNKNOWN ? json_null() : json_boolean(mig == MIG_ON);
 }
 
 /* The driver counts processes as the machine does. In a container it names none of ours, and then
- * it is not known which one this process is. */
-static bool knows_us(const struct dlb_nvml *n)
+ * it is not known which one this process is: NULL. */
+static const struct process *find_us(const struct dlb_nvml *n)
 {
-    bool found = false;
     for (uint32_t i = 0; i < n->n_processes; i++)
-        found = found || n->processes[i].pid == (unsigned)getpid();
-    return found;
+        if (n->processes[i].pid == (unsigned)getpid())
+            return &n->processes[i];
+    return NULL;
+}
+
+/* On the same part of the GPU, where it is in parts. */
+static bool is_other(const struct process *one, const struct process *us)
+{
+    return one->pid != us->pid && one->gpu_instance == us->gpu_instance;
 }
 
 static json_t *processes_json(const struct dlb_nvml *n)
 {
-    if (!knows_us(n))
+    const struct process *us = find_us(n);
+    if (!us)
         return json_null();
     json_t *out = json_array();
     for (uint32_t i = 0; i < n->n_processes; i++) {
         const struct process *one = &n->processes[i];
         char path[64], name[64];
-        if (one->pid == (unsigned)getpid())
+        if (!is_other(one, us))
             continue;
         (void)snprintf(path, sizeof path, "/proc/%u/comm", one->pid);
         bool named = dlb_procfs_text(path, name, sizeof name);
@@ -339,15 +353,22 @@ static json_t *processes_json(const struct dlb_nvml *n)
     return out;
 }
 
-static json_t *others_json(const struct dlb_nvml *n)
+static json_t *others_json(const struct dlb_nvml *n, enum mig mig)
 {
-    uint32_t n_others = n->n_processes > 0 ? n->n_processes - 1 : 0; /* one is this process */
-    return n->has_processes ? json_integer(n_others) : json_null();
+    const struct process *us = find_us(n);
+    uint32_t n_others = 0;
+
+    if (!us) /* one of them is this process; an empty list says nothing, nor do other parts' */
+        return n->n_processes > 0 && mig != MIG_ON ? json_integer(n->n_processes - 1) : json_null();
+    for (uint32_t i = 0; i < n->n_processes; i++)
+        n_others += is_other(&n->processes[i], us);
+    return json_integer(n_others);
 }
 
 static json_t *as_json(struct dlb_nvml *n)
 {
     struct series max_mhz = {0};
+    enum mig mig = mig_of(n);
     add_kind(n, n->nvml.max_clock, CLOCK_SM, &max_mhz);
     /* json_pack steals its arguments, and returns NULL when one of them is NULL. */
     return json_pack(
@@ -360,8 +381,8 @@ static json_t *as_json(struct dlb_nvml *n)
         mean(&n->power_mw, 1e-3), "power_limit_w", milliwatts(n, n->nvml.power_limit),
         "power_limit_default_w", milliwatts(n, n->nvml.default_power_limit), "temperature_c",
         highest(&n->temperature_c), "throttle",
-        n->has_throttle ? dlb_nvml_throttle_json(n->throttle) : json_null(), "mig", mig_json(n),
-        "n_other_processes", others_json(n), "other_processes", processes_json(n), "pcie_gen",
+        n->has_throttle ? dlb_nvml_throttle_json(n->throttle) : json_null(), "mig", mig_json(mig),
+        "n_other_processes", others_json(n, mig), "other_processes", processes_json(n), "pcie_gen",
         highest(&n->pcie_gen), "pcie_width", highest(&n->pcie_width), "pcie_gen_max",
         limit(n, n->nvml.max_pcie_gen), "pcie_width_max", limit(n, n->nvml.max_pcie_width));
 }

@@ -1,5 +1,6 @@
 /* The part of NVML that core/host/nvml.c uses, with fixed answers. */
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +13,13 @@ struct process {
     unsigned gpu_instance, compute_instance;
 };
 
+struct large_process {
+    unsigned pid;
+    unsigned long long bytes;
+    unsigned gpu_instance, compute_instance;
+    unsigned long long protected_bytes;
+};
+
 int nvmlInit_v2(void);
 int nvmlShutdown(void);
 int nvmlDeviceGetHandleByPciBusId_v2(const char *id, void **out);
@@ -22,7 +30,8 @@ int nvmlDeviceGetCurrPcieLinkGeneration(void *gpu, unsigned *out);
 int nvmlDeviceGetPowerUsage(void *gpu, unsigned *out);
 int nvmlDeviceGetEnforcedPowerLimit(void *gpu, unsigned *out);
 int nvmlDeviceGetMigMode(void *gpu, unsigned *now, unsigned *pending);
-int nvmlDeviceGetComputeRunningProcesses_v3(void *gpu, unsigned *n, struct process *out);
+int nvmlDeviceGetComputeRunningProcesses_v2(void *gpu, unsigned *n, struct process *out);
+int nvmlDeviceGetComputeRunningProcesses_v3(void *gpu, unsigned *n, struct large_process *out);
 
 static unsigned n_clocks;
 
@@ -85,13 +94,24 @@ int nvmlDeviceGetMigMode(void *gpu, unsigned *now, unsigned *pending)
     return gpu == &n_clocks ? 0 : 2;
 }
 
-/* The process itself, and its parent as a neighbour on the GPU. */
-int nvmlDeviceGetComputeRunningProcesses_v3(void *gpu, unsigned *n, struct process *out)
+/* The process itself, and its parent as a neighbour on the GPU; where DLB_FAKE_LIST says so, none,
+ * or another process on another part of the GPU. */
+int nvmlDeviceGetComputeRunningProcesses_v2(void *gpu, unsigned *n, struct process *out)
 {
-    if (gpu != &n_clocks || *n < 2)
+    const char *list = getenv("DLB_FAKE_LIST");
+    if (gpu != &n_clocks || *n < 3)
         return 2;
     out[0] = (struct process){.pid = (unsigned)getpid(), .bytes = 1 << 20};
     out[1] = (struct process){.pid = (unsigned)getppid(), .bytes = ULLONG_MAX};
-    *n = 2;
+    out[2] = (struct process){.pid = 1, .gpu_instance = 1};
+    *n = !list ? 2 : strcmp(list, "parts") == 0 ? 3 : 0;
     return 0;
+}
+
+/* As drivers 535.43 to 535.86 fill it. */
+int nvmlDeviceGetComputeRunningProcesses_v3(void *gpu, unsigned *n, struct large_process *out)
+{
+    for (unsigned i = 0; i < *n; i++)
+        out[i] = (struct large_process){.pid = i + 1};
+    return gpu == &n_clocks ? 0 : 2;
 }

@@ -158,6 +158,31 @@ static void a_run_is_sampled(void **state)
     json_decref(doc);
 }
 
+static json_t *listed(const char *list)
+{
+    assert_int_equal(setenv("DLB_FAKE_LIST", list, 1), 0);
+    struct dlb_nvml *nvml = dlb_nvml_start_with(DLB_FAKE_NVML, "0000:3B:00.0");
+    assert_non_null(nvml);
+    json_t *doc = dlb_nvml_stop(nvml);
+    assert_int_equal(unsetenv("DLB_FAKE_LIST"), 0);
+    fits_the_schema(doc);
+    return doc;
+}
+
+/* A list that names nobody says nothing of neighbours; one on another part of the GPU is none. */
+static void neighbours(void **state)
+{
+    (void)state;
+    json_t *doc = listed("empty");
+    assert_true(json_is_null(json_object_get(doc, "n_other_processes")));
+    assert_true(json_is_null(json_object_get(doc, "other_processes")));
+    json_decref(doc);
+    doc = listed("parts");
+    assert_int_equal(number(doc, "n_other_processes"), 1);
+    assert_int_equal(json_array_size(json_object_get(doc, "other_processes")), 1);
+    json_decref(doc);
+}
+
 /* The driver's window reaches back a second, to before the run. */
 static void a_short_run_has_no_utilization(void **state)
 {
@@ -183,6 +208,7 @@ int main(void)
         cmocka_unit_test(a_gpu_has_a_device_file),
         cmocka_unit_test(lists_give_their_nth_number),
         cmocka_unit_test(a_run_is_sampled),
+        cmocka_unit_test(neighbours),
         cmocka_unit_test(a_short_run_has_no_utilization),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
