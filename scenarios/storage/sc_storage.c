@@ -201,6 +201,11 @@ static int check_counts(const struct dlb_plan *plan, const struct dlb_spec *spec
                         "two accelerators and more need loader.pin_memory = true: a pageable copy "
                         "blocks the one thread that drives them all; or set "
                         "storage.max_accelerators=1");
+    if (limit > 1 && spec->storage.max_accelerators > 1 && spec->device.host_busy_frac > 0)
+        return dlb_fail(err, DLB_ERR_HOST_PART_OF_ONE,
+                        dlb_config_origin(cfg, "device.host_busy_frac"), DLB_NO_OFFSET,
+                        "the one thread that drives all accelerators cannot spend CPU time for "
+                        "each of them: set device.host_busy_frac=0 or storage.max_accelerators=1");
     return DLB_OK;
 }
 

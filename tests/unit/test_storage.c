@@ -378,6 +378,15 @@ static void test_nothing_is_tried_that_cannot_be(void **state)
     assert_int_equal(plan(&o, pageable, &large, &err), DLB_OK);
     dlb_plan_free(&o.plan);
     dlb_config_free(o.cfg);
+    /* Its thread has no CPU time for a loop of each of them. */
+    const char *busy[] = {"device.host_busy_frac=0.2", NULL, NULL};
+    assert_int_equal(plan(&o, busy, &large, &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_HOST_PART_OF_ONE);
+    dlb_config_free(o.cfg);
+    busy[1] = "storage.max_accelerators=1";
+    assert_int_equal(plan(&o, busy, &large, &err), DLB_OK);
+    dlb_plan_free(&o.plan);
+    dlb_config_free(o.cfg);
 }
 
 int main(void)
