@@ -52,7 +52,7 @@ bool dlb_nvidia_driver(struct dlb_nvidia_driver *out)
 }
 
 /* CUDA Toolkit release notes, "Minimum required driver version for CUDA minor version
- * compatibility": 13.x >= 580, 12.x >= 525, 11.x >= 450. */
+ * compatibility": 13.x >= 580, 12.x >= 525. */
 uint32_t dlb_nvidia_driver_needed(uint32_t cuda_major)
 {
     switch (cuda_major) {
@@ -60,8 +60,6 @@ uint32_t dlb_nvidia_driver_needed(uint32_t cuda_major)
         return 580;
     case 12:
         return 525;
-    case 11:
-        return 450;
     default:
         return 0;
     }
