@@ -200,7 +200,9 @@ static void watch(const struct dlb_child *how, struct child *c, struct end *end)
             asked_ns = now_ns;
         }
         bool late = asked_ns != 0 && now_ns - asked_ns > GRACE_NS;
-        if (!end->stalled && asked_ns == 0 && now_ns - beat_ns > how->stall_ns + spare_ns) {
+        bool stalls =
+            how->stall_ns > 0 && asked_ns == 0 && now_ns - beat_ns > how->stall_ns + spare_ns;
+        if (stalls && !end->stalled) {
             end->stalled = true;
             (void)dlb_stuck_in(c->pid, end->stuck, sizeof(end->stuck));
         }

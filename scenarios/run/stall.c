@@ -32,6 +32,8 @@ uint64_t dlb_stall_ns(const struct dlb_plan *plan, const struct dlb_task *task)
     const struct dlb_spec *spec = dlb_task_spec(plan, task);
     if (!spec)
         return STALL_NS;
+    if (!(spec->device.hang_s > 0)) /* a debugger may hold the GPU for as long as it likes */
+        return 0;
     double timeout_s = ceiling_timeout_s(plan, task);
     if (timeout_s > 0)
         return (uint64_t)((timeout_s + CEILING_MARGIN_S) * 1e9);
@@ -40,6 +42,7 @@ uint64_t dlb_stall_ns(const struct dlb_plan *plan, const struct dlb_task *task)
         (double)loader->batch_size * (loader->sample_sleep_us + loader->sample_spin_us) * 1e3;
     double longest = fmax(batch_ns, spec->device.step_ms * 1e6) * STALL_STEPS;
     /* Workers that exceed loader.timeout_s must fail by that limit, not by this one. */
+    /* Nor is it the GPU's limit. */
     return (uint64_t)(fmax(longest, (double)STALL_NS) + loader->worker_init_ms * 1e6 +
-                      loader->timeout_s * 1e9);
+                      (loader->timeout_s + spec->device.hang_s) * 1e9);
 }

@@ -13,6 +13,7 @@ enum { BYTES = 1 << 16 };
 struct rig {
     struct dlb_device_opts opts;
     struct dlb_cuda *cu;
+    bool no_hang; /* device.hang_s = 0; else 10 s where `opts` has none */
     struct dlb_err err;
     uint8_t *host;
     const struct dlb_augment *augment; /* NULL: none */
@@ -29,7 +30,7 @@ static inline int rig_open(struct rig *rig, uint32_t n_bufs, bool one_stream, bo
                                   .keep_bytes = keep,
                                   .augment = rig->augment,
                                   .memo = rig->memo};
-    if (rig->opts.hang_s <= 0)
+    if (!rig->no_hang && rig->opts.hang_s <= 0)
         rig->opts.hang_s = 10;
     if (rig->opts.sm_share <= 0)
         rig->opts.sm_share = 1;
@@ -49,6 +50,7 @@ static inline void rig_close(struct rig *rig)
     fake.fail_at = 0;
     dlb_dev_cuda.close(rig->cu);
     assert_int_equal(fake.n_live, 0);
+    assert_int_equal(fake.n_refused, 0);
     free(rig->cu);
     free(rig->host);
 }

@@ -36,6 +36,7 @@ static struct {
     int n_streams;        /* made so far */
     int n_syncs;          /* looks at whole streams */
     int n_captures;       /* graphs that were recorded */
+    int n_refused;        /* updates of graphs that have another shape */
     int n_read;           /* times read from events */
     int hangs_at;         /* from that call on the GPU does nothing more, from 1; 0: it works */
     bool kernels_blind;   /* the reading kernel reads nothing */
@@ -394,9 +395,9 @@ int dlb_cuda_read(const struct dlb_cuda_work *work, const void *data, size_t n_b
                   unsigned long long *sum)
 {
     note('r', work->stream);
-    return kernel(work, (struct gpu_op){.what = fake.kernels_blind ? GPU_NOTHING : GPU_READ,
+    return kernel(work, (struct gpu_op){.what = GPU_READ,
                                         .from = data,
-                                        .n_bytes = n_bytes,
+                                        .n_bytes = fake.kernels_blind ? 0 : n_bytes,
                                         .to = sum,
                                         .ns = (double)n_bytes * READ_NS_PER_BYTE});
 }

@@ -60,6 +60,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
     bool same = exec->graph.n == graph->n;
     for (size_t i = 0; same && i < graph->n; i++)
         same = exec->graph.ops[i].what == graph->ops[i].what;
+    fake.n_refused += !same;
     info->result = same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged;
     if (same)
         graph_copy(&exec->graph, graph);

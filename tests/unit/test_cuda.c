@@ -50,6 +50,29 @@ static void steps_take_what_was_asked(void **state)
         }
 }
 
+/* A step that is like the buffer's last one is launched again, not recorded again. What a memory
+ * step reads moves on, and a varied step differs. */
+static void equal_steps_are_recorded_once(void **state)
+{
+    static const struct {
+        struct dlb_device_opts opts;
+        int n_captures;
+    } cases[] = {{{.step_ms = 1}, 1},
+                 {{.step_ms = 1, .step_kind = DLB_STEP_MEMORY}, 10},
+                 {{.step_ms = 1, .step_dist = DLB_STEP_NORMAL, .step_stdev_ms = 0.2}, 10}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rig rig = {.opts = cases[i].opts};
+        struct dlb_dev_times t;
+        (void)reset(state);
+        assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
+        int before = fake.n_captures;
+        for (int k = 0; k < 10; k++)
+            assert_int_equal(trip(&rig, 0, BYTES, &t), DLB_OK);
+        assert_int_equal(fake.n_captures - before, cases[i].n_captures);
+        rig_close(&rig);
+    }
+}
+
 /* Of a GPU that slows by 30% under way the run tells; by its calibration nobody would know. */
 static void steps_that_get_longer_are_told(void **state)
 {
@@ -381,6 +404,7 @@ static void facts_fit_the_schema(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(equal_steps_are_recorded_once, reset),
         cmocka_unit_test_setup(steps_take_what_was_asked, reset),
         cmocka_unit_test_setup(steps_that_get_longer_are_told, reset),
         cmocka_unit_test_setup(a_share_computes_on_fewer_multiprocessors, reset),

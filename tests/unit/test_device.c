@@ -187,15 +187,11 @@ static void corrections_converge(void **state)
 static void launches_and_shares_keep_their_limits(void **state)
 {
     (void)state;
-    assert_int_equal(dlb_step_launches(0, 9), 1);
-    assert_int_equal(dlb_step_launches(100e6, 9), 1);
-    assert_int_equal(dlb_step_launches(250e6, 9), 3);
-    /* The longest steps: kernels that end in half of the 5 s that an end waits for one, and not so
-     * many that the driver has no room for them. */
-    for (uint32_t n_steps = 1; n_steps <= 9; n_steps++) {
-        assert_true(n_steps > 3 || 600e9 / dlb_step_launches(600e9, n_steps) < 2.5e9);
-        assert_true(n_steps * dlb_step_launches(600e9, n_steps) < 1000);
-    }
+    assert_int_equal(dlb_step_launches(0), 1);
+    assert_int_equal(dlb_step_launches(100e6), 1);
+    assert_int_equal(dlb_step_launches(250e6), 3);
+    /* The longest steps: kernels that end in half of the 5 s that an end waits for one. */
+    assert_true(600e9 / dlb_step_launches(600e9) < 2.5e9);
     assert_int_equal(dlb_step_sms(132, 1), 132);
     assert_int_equal(dlb_step_sms(132, 0.25), 33);
     assert_int_equal(dlb_step_sms(132, 0), 1);

@@ -49,7 +49,8 @@ static int time_recipe(struct dlb_cuda *cu, const struct dlb_cuda_recipe *recipe
     cudaError_t code = cudaEventRecord(b->step_end, cu->streams.compute);
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, calibrating);
-    if (dlb_cuda_finish(&cu->waiting, cu->streams.compute, cu->waiting.limit_ns, calibrating,
+    if (dlb_cuda_finish(&cu->waiting, cu->streams.compute,
+                        cu->waiting.limit_ns + (uint64_t)(2 * LONGEST_NS), calibrating,
                         err) != DLB_OK)
         return (int)err->status;
     code = cudaEventElapsedTime(&ms, b->step_start, b->step_end);
@@ -75,7 +76,7 @@ static int time_step(struct dlb_cuda *cu, struct dlb_step_point *point, double a
                      struct dlb_err *err)
 {
     uint32_t n = about_ns < 5e6 ? MAX_REPEATS : about_ns < 50e6 ? 9 : about_ns < 300e6 ? 3 : 1;
-    uint32_t n_launches = dlb_step_launches(about_ns, cu->setup.n_bufs);
+    uint32_t n_launches = dlb_step_launches(about_ns);
     double ns[MAX_REPEATS];
 
     for (uint32_t i = 0; i < n; i++) {
@@ -180,7 +181,8 @@ static int count_sms(struct dlb_cuda *cu, struct dlb_err *err)
                                        cudaMemcpyDeviceToHost, cu->streams.compute);
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, calibrating);
-    if (dlb_cuda_finish(&cu->waiting, cu->streams.compute, cu->waiting.limit_ns, calibrating,
+    if (dlb_cuda_finish(&cu->waiting, cu->streams.compute,
+                        cu->waiting.limit_ns + (uint64_t)(2 * LONGEST_NS), calibrating,
                         err) != DLB_OK)
         return (int)err->status;
     for (uint32_t i = 0; i < n_sms; i++) {

@@ -115,7 +115,7 @@ static int queue_step(struct dlb_cuda *cu, uint32_t buf, struct dlb_err *err)
         .augments = cu->setup.augment != NULL,
         .steps = true,
         .n_iters = dlb_step_iters(&cu->calibration.model, b->step_ns, b->n_bytes),
-        .n_launches = dlb_step_launches(b->step_ns, cu->setup.n_bufs)};
+        .n_launches = dlb_step_launches(b->step_ns)};
     if (cu->setup.augment) /* it takes time in addition to the step */
         b->step_ns += cu->calibration.augment_ns * (double)b->n_bytes / (double)cu->setup.buf_bytes;
     if (!cu->setup.copy_on_compute)

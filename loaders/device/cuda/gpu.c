@@ -223,11 +223,12 @@ json_t *dlb_cuda_ran(void *dv)
     double n = (double)ran->n_steps;
     bool known = clock->rate < 1 || clock->rate > 1; /* exactly 1 until it was measured */
 
-    return json_pack("{sI, so, so, sI, so, sI}", "n_steps", (json_int_t)ran->n_steps,
+    return json_pack("{sI, so, so, sI, so, sI, sI}", "n_steps", (json_int_t)ran->n_steps,
                      "step_asked_ns", positive_or_null(n > 0 ? ran->asked_ns / n : 0),
                      "step_took_ns", positive_or_null(n > 0 ? ran->took_ns / n : 0),
                      "clock_shift_ns", (json_int_t)dlb_gpu_clock_shift_ns(clock),
                      "clock_drift_frac", known ? json_real(1 / clock->rate - 1) : json_null(),
-                     "n_brackets", (json_int_t)clock->n_brackets);
+                     "n_brackets", (json_int_t)clock->n_brackets, "n_narrow_brackets",
+                     (json_int_t)clock->n_narrow);
 }
 #endif

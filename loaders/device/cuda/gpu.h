@@ -115,7 +115,8 @@ struct dlb_cuda_time {
     struct dlb_gpu_clock clock;
     struct CUevent_st *anchor; /* the event that others are measured from */
     struct CUevent_st *spare;  /* the next anchor, while n_before_next > 0 */
-    uint64_t bracket_ns;       /* host's time before `spare` was recorded; 0: it was not */
+    struct CUevent_st *tried;  /* of a bracket that is being taken */
+    uint64_t bracket_ns;       /* host's time before `tried` was recorded; 0: it was not */
     uint64_t next_bracket_ns;  /* when to record it again */
     uint32_t n_before_next;    /* steps to settle before `spare` becomes the anchor */
     float next_ms;             /* from the anchor to it */

@@ -7,6 +7,7 @@
 /* The rate is known to the brackets' width over the time between them: 10 us in a second are 1e-5.
  * Of less time it would be a guess. */
 #define RATE_NS (0.9 * DLB_NS_PER_S)
+#define RATE_ERROR 2e-5
 #define NARROW UINT64_C(2) /* times the first bracket's width */
 
 void dlb_gpu_clock_anchor(struct dlb_gpu_clock *clock, uint64_t before_ns, uint64_t after_ns)
@@ -47,8 +48,15 @@ void dlb_gpu_clock_bracket(struct dlb_gpu_clock *clock, float ms, uint64_t befor
     uint64_t middle_ns = before_ns + (after_ns - before_ns) / 2;
     double gpu_ns = clock->gpu_ns + (double)ms * 1e6;
 
+    uint64_t width_ns = after_ns - before_ns;
+    if (clock->n_brackets == 0 || width_ns < clock->narrowest_ns)
+        clock->narrowest_ns = width_ns;
+    bool sets =
+        dlb_gpu_clock_is_narrow(clock, before_ns, after_ns) ||
+        (width_ns <= NARROW * clock->narrowest_ns && (double)width_ns <= RATE_ERROR * gpu_ns);
     clock->n_brackets++;
-    if (!dlb_gpu_clock_is_narrow(clock, before_ns, after_ns)) {
+    clock->n_narrow += sets;
+    if (!sets) {
         dlb_gpu_clock_bound(clock, ms, before_ns, after_ns);
         return;
     }

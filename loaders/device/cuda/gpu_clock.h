@@ -18,12 +18,13 @@
 #include <stdint.h>
 
 struct dlb_gpu_clock {
-    uint64_t anchor_ns; /* the anchor event's time */
-    uint64_t error_ns;  /* of the first anchor: half of its bracket */
-    uint64_t first_ns;  /* of the first anchor */
-    double gpu_ns;      /* the GPU's time from the first anchor to this one */
-    double rate;        /* nanoseconds of the host in one of the GPU */
-    uint32_t n_brackets;
+    uint64_t anchor_ns;            /* the anchor event's time */
+    uint64_t error_ns;             /* of the first anchor: half of its bracket */
+    uint64_t first_ns;             /* of the first anchor */
+    double gpu_ns;                 /* the GPU's time from the first anchor to this one */
+    double rate;                   /* nanoseconds of the host in one of the GPU */
+    uint64_t narrowest_ns;         /* width of the best bracket after the first */
+    uint32_t n_brackets, n_narrow; /* all of them; those that set clock and rate */
 };
 
 /* The first anchor was recorded after before_ns and seen complete at after_ns. Its time is taken as
@@ -41,7 +42,10 @@ bool dlb_gpu_clock_is_narrow(const struct dlb_gpu_clock *clock, uint64_t before_
                              uint64_t after_ns);
 
 /* An event `ms` after the anchor was recorded on an idle stream after before_ns and seen complete
- * at after_ns. A narrow bracket sets clock and rate by its middle, a wide one only bounds it. */
+ * at after_ns. A narrow bracket sets clock and rate by its middle. In a run no bracket may be as
+ * narrow as the first one, which had an idle GPU. So one does, too, that is about as narrow as the
+ * best one of the run, and nothing beside the GPU's time since the first. Others bound the clock.
+ */
 void dlb_gpu_clock_bracket(struct dlb_gpu_clock *clock, float ms, uint64_t before_ns,
                            uint64_t after_ns);
 

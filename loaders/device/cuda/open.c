@@ -133,6 +133,8 @@ static int open_events(struct dlb_cuda *cu, struct dlb_err *err)
     cudaError_t code = cudaEventCreate(&cu->time.anchor);
     if (code == cudaSuccess)
         code = cudaEventCreate(&cu->time.spare);
+    if (code == cudaSuccess)
+        code = cudaEventCreate(&cu->time.tried);
     for (uint32_t i = 0; code == cudaSuccess && i < cu->setup.n_bufs; i++) {
         struct CUevent_st **of[] = {&cu->bufs[i].copy_start, &cu->bufs[i].copy_end,
                                     &cu->bufs[i].step_start, &cu->bufs[i].step_end};
@@ -151,10 +153,11 @@ static int open_events(struct dlb_cuda *cu, struct dlb_err *err)
                            "asking the GPU for an answer", err);
 }
 
-/* Without a limit: some 30 years, to which times of waiting can be added. */
+#define NO_LIMIT_NS (UINT64_C(1) << 60) /* 30 years, to which times of waiting can be added */
+
 static uint64_t hang_ns(double hang_s)
 {
-    return hang_s > 0 ? (uint64_t)(hang_s * 1e9) : UINT64_C(1) << 60;
+    return hang_s > 0 ? (uint64_t)(hang_s * 1e9) : NO_LIMIT_NS;
 }
 
 int dlb_cuda_open(void *dv, const struct dlb_device_open *how, struct dlb_err *err)
@@ -193,6 +196,7 @@ bool dlb_cuda_end(void *dv)
 {
     struct dlb_cuda *cu = dv;
     struct CUstream_st *streams[] = {cu->streams.side, cu->streams.compute, cu->streams.copy};
+    uint64_t limit_ns = cu->waiting.limit_ns == NO_LIMIT_NS ? NO_LIMIT_NS : END_NS;
     uint32_t *stop = cu->kernels.stop;
     struct dlb_err err;
 
@@ -200,7 +204,7 @@ bool dlb_cuda_end(void *dv)
         return !cu->waiting.hung;
     (void)cudaMemsetAsync(stop, 1, sizeof *stop, cu->streams.side);
     for (size_t i = 0; i < sizeof streams / sizeof *streams && !cu->waiting.hung; i++)
-        (void)dlb_cuda_finish(&cu->waiting, streams[i], END_NS, "ending what runs on the GPU",
+        (void)dlb_cuda_finish(&cu->waiting, streams[i], limit_ns, "ending what runs on the GPU",
                               &err);
     return !cu->waiting.hung;
 }
@@ -246,6 +250,7 @@ void dlb_cuda_close(void *dv)
         close_buffer(&cu->bufs[i]);
     destroy_event(cu->time.anchor);
     destroy_event(cu->time.spare);
+    destroy_event(cu->time.tried);
     void *memory[] = {k->sums, k->stop, k->sink, k->sm_of_block, k->scratch};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         free_device(memory[i]);

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#define LAUNCH_NS 100e6 /* a launch costs microseconds: nothing beside this */
-#define MAX_QUEUED 768  /* launches of all steps: drivers block from about a thousand on */
+#define KERNEL_NS 100e6 /* the next kernel begins after microseconds: nothing beside this */
+#define MAX_KERNELS 300 /* of a step: 2 s each of the longest step, and an end waits for one */
 
 int dlb_step_fit(const struct dlb_step_point points[4], struct dlb_step_model *out,
                  struct dlb_err *err)
@@ -50,11 +50,10 @@ void dlb_step_correct(struct dlb_step_model *model, const struct dlb_step_point 
         model->fixed_ns = fmax(0, model->fixed_ns + missing_ns);
 }
 
-uint32_t dlb_step_launches(double ns, uint32_t n_steps)
+uint32_t dlb_step_launches(double ns)
 {
-    double n = ceil(ns / LAUNCH_NS);
-    uint32_t most = MAX_QUEUED / n_steps;
-    return n > most ? most : n > 1 ? (uint32_t)n : 1;
+    double n = ceil(ns / KERNEL_NS);
+    return n > MAX_KERNELS ? MAX_KERNELS : n > 1 ? (uint32_t)n : 1;
 }
 
 uint32_t dlb_step_sms(uint32_t total, double share)

@@ -35,9 +35,9 @@ uint64_t dlb_step_iters(const struct dlb_step_model *model, double ns, size_t n_
  * gives the measured duration at this point. */
 void dlb_step_correct(struct dlb_step_model *model, const struct dlb_step_point *measured);
 
-/* The number of kernels that a step is split into when at most n_steps (>= 1) are queued. Long
- * steps are split so that a run can be ended between kernels. */
-uint32_t dlb_step_launches(double ns, uint32_t n_steps);
+/* The number of kernels that a step is split into. Long steps are split so that a run can be ended
+ * between kernels. */
+uint32_t dlb_step_launches(double ns);
 
 /* The number of multiprocessors that `share` of `total` means; at least one. */
 uint32_t dlb_step_sms(uint32_t total, double share);
