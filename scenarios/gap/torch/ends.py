@@ -78,7 +78,7 @@ class Cuda:
     """The GPU's own copy, and a kernel that occupies one multiprocessor for the length of a step. As in loaders/device/cuda/calibrate.c
     the clocks are raised first, and the step is run as it will be, until it takes what was asked for."""
 
-    CYCLES, WARM_S, ROUNDS, REPEATS = 10000000, 0.3, 6, 9
+    CYCLES, WARM_S, ROUNDS, REPEATS, LONGEST_S = 10000000, 0.3, 6, 9, 1
     GOOD, USELESS = 0.003, 0.02  # closer is noise; further off, another program computes on the GPU
 
     def __init__(self, torch, spec, how):
@@ -91,9 +91,11 @@ class Cuda:
         self.cycles = self.calibrated(how["step_s"]) if how["step_s"] > 0 else 0
 
     def seconds(self, cycles):
-        """Of one step: the median of several that follow each other, behind one that hides the launches."""
-        events = [self.torch.cuda.Event(enable_timing=True) for _ in range(self.REPEATS + 1)]
-        self.torch.cuda._sleep(self.CYCLES // 100)
+        """Of one step: the median of several that follow each other, fewer of long ones, behind one that hides their launches: some
+        20 us each from Python, and a million cycles are half a millisecond or more."""
+        repeats = max(1, min(self.REPEATS, self.REPEATS * self.CYCLES // max(cycles, 1)))
+        events = [self.torch.cuda.Event(enable_timing=True) for _ in range(repeats + 1)]
+        self.torch.cuda._sleep(self.CYCLES // 10)
         for event in events[:-1]:
             event.record()
             self.torch.cuda._sleep(cycles)
@@ -103,6 +105,11 @@ class Cuda:
         return times[len(times) // 2] / 1e3
 
     def calibrated(self, step_s):
+        """Longer steps than LONGEST_S are measured up to there and scaled."""
+        scale = max(step_s / self.LONGEST_S, 1)
+        return int(self.fitted(step_s / scale) * scale)
+
+    def fitted(self, step_s):
         until, best = time.monotonic() + self.WARM_S, None
         took_s = self.seconds(self.CYCLES)
         while time.monotonic() < until:
