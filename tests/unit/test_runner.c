@@ -193,7 +193,7 @@ static void test_a_death_costs_one_cell(void **state)
     close_bench(&b);
 }
 
-/* What reads the samples is in the heartbeat, behind its three numbers. */
+/* What reads the samples is in the heartbeat, behind its three numbers and the process. */
 static void test_a_death_inside_a_library(void **state)
 {
     (void)state;
@@ -201,9 +201,9 @@ static void test_a_death_inside_a_library(void **state)
     const char *const settings[] = {"dataset.format=hdf5",     "dataset.codec=raw",
                                     "dataset.path=/data/a.h5", "sweep.loader.num_workers=[1]",
                                     "run.repeats=1",           NULL};
-    assert_int_equal(offsetof(struct dlb_pulse, library), 24);
+    assert_int_equal(offsetof(struct dlb_pulse, library), 28);
     open_bench(&b,
-               "printf libhdf5 | dd of=/proc/self/fd/$beat bs=1 seek=24 conv=notrunc 2>/dev/null\n"
+               "printf libhdf5 | dd of=/proc/self/fd/$beat bs=1 seek=28 conv=notrunc 2>/dev/null\n"
                "kill -SEGV $$",
                settings);
     execute(&b, 0);
