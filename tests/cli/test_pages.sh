@@ -127,7 +127,7 @@ compared change results/race results/many results/{race,many}/summary.json
 compared cells results/race#0 results/race#1 results/race/summary.json
 compared gaps results/gap results/gap results/gap/summary.json
 for workers in 0 1; do
-    printf '[dataset]\nformat = "synthetic"\ncodec = "raw"\n[generate]\nsamples = 328\n[loader]\nnum_workers = %d\n[run]\nrepeats = 3\n' \
+    printf '[dataset]\nformat = "synthetic"\ncodec = "raw"\n[generate]\nsamples = 328\n[loader]\nbatch_size = 16\nnum_workers = %d\n[device]\nstep_ms = 1\n[run]\nrepeats = 3\n' \
         "$workers" >"$workers.toml"
 done
 run "$dlbench" compare --run 0.toml 1.toml --run-name turns
