@@ -418,7 +418,6 @@ static void note_cell(const struct dlb_plan *plan, const struct dlb_reps *reps, 
     note_io(cell->shown, number, notes);
     note_depth(plan, cell, number, notes);
     note_cache(reps, cell, number, notes);
-    dlb_note_step(&cell->shown->device, notes);
     note_stuck(reps, number, notes);
     dlb_classes_note(cell, number, notes);
     dlb_note_python(&plan->cells[number], cell, number, notes);
@@ -444,6 +443,7 @@ void dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *resul
     note_stolen(j);
     dlb_noise_note(results, j->notes);
     note_assumed_step(plan, j->notes);
+    dlb_note_steps(j, j->notes);
     for (uint32_t i = 0; i < j->n_cells; i++)
         note_cell(plan, &results->cells[i], i, &j->cells[i], j->notes);
 }

@@ -58,35 +58,68 @@ static void causes(const json_t *gpu, char text[TEXT_BYTES])
         add(text, "%s", ": other programs on the GPU, or clocks that moved (device.gpu.nvml)");
 }
 
-static void say(json_t *notes, const char *text)
-{
-    if (!dlb_note_is_there(notes, DLB_NOTE_STEP_OFF, text))
-        dlb_note(notes, DLB_NOTE_STEP_OFF, "%s", text);
-}
+/* How far off the steps of a cell were over the run; where that was not measured, those of its
+ * calibration. */
+struct steps {
+    const struct dlb_device_result *device;
+    bool ran;
+    double asked_ns, took_ns, off; /* off: 0 where nothing is known */
+};
 
-/* How far off the run's steps were; where they were not measured, those of the calibration. */
-void dlb_note_step(const struct dlb_device_result *device, json_t *notes)
+static struct steps steps_of(const struct dlb_device_result *device)
 {
     const json_t *run = json_object_get(device->gpu, "run");
-    double run_asked_ns = dlb_json_number(run, "step_asked_ns");
-    double run_took_ns = dlb_json_number(run, "step_took_ns");
-    bool ran = isfinite(run_took_ns / run_asked_ns);
-    double asked_ns = ran ? run_asked_ns : device->step_asked_ns;
-    double took_ns = ran ? run_took_ns : device->step_measured_ns;
-    double off = took_ns / asked_ns - 1;
-    char text[TEXT_BYTES] = "", why[TEXT_BYTES] = "";
+    double asked_ns = dlb_json_number(run, "step_asked_ns");
+    double took_ns = dlb_json_number(run, "step_took_ns");
+    struct steps out = {.device = device, .ran = isfinite(took_ns / asked_ns)};
 
-    if (!isfinite(off) || fabs(off) <= STEP_NOTED)
-        return;
+    out.asked_ns = out.ran ? asked_ns : device->step_asked_ns;
+    out.took_ns = out.ran ? took_ns : device->step_measured_ns;
+    double off = out.took_ns / out.asked_ns - 1;
+    out.off = isfinite(off) ? off : 0;
+    return out;
+}
+
+static void say(const struct steps *worst, const char *where, json_t *notes)
+{
+    const struct dlb_device_result *device = worst->device;
+    char why[TEXT_BYTES] = "";
+
     if (device->step_read_ns >= device->step_asked_ns) {
-        add(text,
-            "a step of %.3g ms was asked for, but reading the batch alone takes the GPU %.3g ms, "
-            "so steps took %.3g ms: raise device.step_ms, or lower loader.batch_size",
-            asked_ns / 1e6, device->step_read_ns / 1e6, took_ns / 1e6);
-    } else {
-        causes(device->gpu, why);
-        add(text, "a step of %.3g ms was asked for, but %s %.3g ms (%+.1f%%)%s", asked_ns / 1e6,
-            ran ? "steps took" : "calibrated to", took_ns / 1e6, off * 100, why);
+        dlb_note(notes, DLB_NOTE_STEP_OFF,
+                 "%sa step of %.3g ms was asked for, but reading the batch alone takes the GPU "
+                 "%.3g ms, so steps took %.3g ms: raise device.step_ms, or lower loader.batch_size",
+                 where, worst->asked_ns / 1e6, device->step_read_ns / 1e6, worst->took_ns / 1e6);
+        return;
     }
-    say(notes, text);
+    causes(device->gpu, why);
+    dlb_note(notes, DLB_NOTE_STEP_OFF,
+             "%sa step of %.3g ms was asked for, but %s %.3g ms (%+.1f%%)%s", where,
+             worst->asked_ns / 1e6, worst->ran ? "steps took" : "calibrated to",
+             worst->took_ns / 1e6, worst->off * 100, why);
+}
+
+void dlb_note_steps(const struct dlb_judgement *j, json_t *notes)
+{
+    struct steps worst = {.off = 0};
+    uint32_t n_off = 0, number = 0;
+    char where[96] = "";
+
+    for (uint32_t i = 0; i < j->n_cells; i++) {
+        if (!j->cells[i].shown)
+            continue;
+        struct steps one = steps_of(&j->cells[i].shown->device);
+        if (fabs(one.off) <= STEP_NOTED)
+            continue;
+        if (n_off++ == 0 || fabs(one.off) > fabs(worst.off)) {
+            worst = one;
+            number = i;
+        }
+    }
+    if (n_off == 0)
+        return;
+    if (j->n_cells > 1)
+        (void)snprintf(where, sizeof(where), "in %u of %u cells, furthest off in cell %u: ", n_off,
+                       j->n_cells, number);
+    say(&worst, where, notes);
 }

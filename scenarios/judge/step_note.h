@@ -4,12 +4,13 @@
 #ifndef DLB_SCENARIOS_JUDGE_STEP_NOTE_H
 #define DLB_SCENARIOS_JUDGE_STEP_NOTE_H
 
-#include "scenarios/cell/cell_result.h"
+#include "scenarios/scenario.h"
 
 #include <jansson.h>
 
-/* Appends STEP_OFF, if steps were 2% off or more, on average over the run or when they were
- * calibrated. It names what the driver knows of the cause. */
-void dlb_note_step(const struct dlb_device_result *device, json_t *notes);
+/* Appends STEP_OFF, if steps of any cell were 2% off or more, on average over the run or when they
+ * were calibrated. It names the cell that was furthest off, and what the driver knows of the cause.
+ */
+void dlb_note_steps(const struct dlb_judgement *j, json_t *notes);
 
 #endif

@@ -3,6 +3,7 @@
  * worker or device that did not come back at the end. */
 #include "core/base/mem.h"
 #include "scenarios/judge/notes.h"
+#include "scenarios/judge/step_note.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -86,6 +87,24 @@ static void a_step_that_is_not_what_was_asked(void **state)
     says(step(1e6, 0.9e6, 2e4), "STEP_OFF", "0.9 ms (-10.0%)");
     says(step(1e6, 4e6, 3.9e6), "STEP_OFF", "3.9 ms");
     says(step(1e6, 4e6, 3.9e6), "STEP_OFF", "4 ms");
+}
+
+/* A sweep has one note of it: how many cells, and figures of the worst. */
+static void a_note_of_all_steps(void **state)
+{
+    (void)state;
+    struct measured m = step(1e6, 1.05e6, 2e4), worse = step(1e6, 0.9e6, 2e4);
+    struct dlb_judged_cell cells[3] = {
+        {.shown = NULL}, {.shown = &m.result}, {.shown = &worse.result}};
+    const struct dlb_judgement j = {.cells = cells, .n_cells = 3};
+    json_t *notes = json_array();
+    dlb_note_steps(&j, notes);
+    assert_int_equal(json_array_size(notes), 1);
+    const char *text = dlb_json_text(json_array_get(notes, 0), "text");
+    assert_non_null(strstr(text, "2 of 3"));
+    assert_non_null(strstr(text, "cell 2"));
+    assert_non_null(strstr(text, "-10.0%"));
+    json_decref(notes);
 }
 
 /* Calibrated as asked; steps of 1 ms then took took_ns, and the driver may know why. */
@@ -226,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_that_is_not_what_was_asked),
+        cmocka_unit_test(a_note_of_all_steps),
         cmocka_unit_test(a_gpu_that_slows_down),
         cmocka_unit_test(a_step_that_was_not_set),
         cmocka_unit_test(nothing_is_said_of_one_that_is),
