@@ -75,6 +75,7 @@ struct dlb_evidence {
                                           the input wait there, late wake-ups; 0: not known */
     double step_ns;                    /* median step on the device */
     double account_frac;               /* consumer's `account` stage / window */
+    double host_frac;                  /* its `host` stage, device.host_busy_frac, likewise */
     double harness_frac;      /* idle of the same cell with a null source; 0 or NaN: not measured */
     double harness_headroom;  /* rate of that cell with steps of zero length over the measured rate;
                                  0 or NaN: not measured */

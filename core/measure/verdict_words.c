@@ -301,6 +301,13 @@ static void say_residual_heavy(struct words *w, const struct dlb_evidence *e,
             : e->persistent_workers
                 ? "longer epochs, or fewer workers"
                 : "persistent_workers=True, which keeps the workers from one epoch to the next");
+    } else if (e->host_frac >= f->residual_frac / 2.0) {
+        say(w,
+            "The training loop's own CPU time (device.host_busy_frac) took %s of the time: steps "
+            "that it delays begin late. Try: a core for the loop alone (%s); a lower "
+            "device.host_busy_frac, if the training's own is.",
+            percent(e->host_frac).text,
+            e->num_workers > 0 ? "fewer workers than CPUs" : "workers, which load beside it");
     } else if (f->cause == DLB_CAUSE_CPU) {
         if (f->oversleep_frac >= f->residual_frac / 2.0)
             say(w, "For most of that the training loop woke up late (%s), which the host causes. ",
