@@ -24,6 +24,7 @@ struct dlb_slot {
     uint64_t made_hash;    /* see dlb_batch */
     uint64_t ready_ns;     /* when the worker pushed it */
     uint64_t number;       /* see dlb_batch */
+    uint64_t epoch;        /* the worker's */
     uint32_t n_samples, n_skipped;
 };
 

@@ -31,10 +31,10 @@ static bool pin_one(struct dlb_pool_pin *pin, struct dlb_lane *lane, uint32_t *c
     dlb_slot_copy(&common->pinned, to, &common->slots, *carried - 1);
     uint64_t end_ns = dlb_now_ns();
     bool measured = atomic_load_explicit(&common->shared->measuring, memory_order_relaxed);
-    dlb_slot_head(&common->pinned, to)->ready_ns = end_ns;
+    struct dlb_slot *head = dlb_slot_head(&common->pinned, to);
+    head->ready_ns = end_ns;
     dlb_hist_add(&pin->hist[measured], end_ns - start_ns);
-    dlb_trace_at_batch(pin->trace, common->sampler.epoch,
-                       dlb_slot_head(&common->pinned, to)->number);
+    dlb_trace_at_batch(pin->trace, head->epoch, head->number);
     dlb_trace_add(pin->trace, DLB_WS_PIN, measured, start_ns, end_ns);
     dlb_ring_push(&lane->pinned_full, to);
     dlb_event_signal(dlb_pool_ready(common, lane));

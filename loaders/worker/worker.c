@@ -459,6 +459,7 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
                               .n_samples = fill.n_samples,
                               .n_skipped = fill.n_skipped,
                               .number = batch,
+                              .epoch = worker->epoch,
                               .made_hash = fill.made_hash};
     dlb_slot_offset(slots, slot)[fill.n_samples] = fill.used_bytes;
     if (worker->setup.job->checksum)
