@@ -16,6 +16,7 @@
 
 #define NAP_NS (10 * DLB_NS_PER_MS) /* between looks for notes while a cell runs */
 #define ABORT_S 5                   /* for the launcher to end this process */
+#define CLOSE_S 10                  /* for MPI to close, when all is done */
 
 struct speaker {
     const struct dlb_speaker_how *how;
@@ -296,6 +297,26 @@ void dlb_speaker_abort(const struct dlb_speaker_how *how)
     how->ranks->abort(3);
 }
 
+static volatile sig_atomic_t code_if_late;
+
+static void on_late(int number)
+{
+    (void)number;
+    _exit((int)code_if_late);
+}
+
+/* MPI_Finalize may wait for ranks that have already gone. By then the result is written, so that
+ * this process ends as its runner did. */
+static void close_in_time(const struct speaker *s)
+{
+    int status = s->watch.status;
+    code_if_late = WIFEXITED(status) ? WEXITSTATUS(status) : 3;
+    (void)signal(SIGALRM, on_late);
+    (void)alarm(CLOSE_S);
+    s->ranks->close();
+    (void)alarm(0);
+}
+
 int dlb_speaker_run(const struct dlb_speaker_how *how, int *status, struct dlb_err *err)
 {
     struct speaker s = {.how = how, .ranks = how->ranks};
@@ -316,8 +337,8 @@ int dlb_speaker_run(const struct dlb_speaker_how *how, int *status, struct dlb_e
     if (ok) {
         if (s.ranks->rank() > 0)
             (void)dlb_message_send(how->fd, DLB_SAY_END, NULL, 0);
-        how->ranks->close();
         dlb_ranks_watch_reap(&s.watch, true);
+        close_in_time(&s);
     } else {
         rc = dlb_ranks_watch_error(&s.watch, err);
         dlb_ranks_watch_end(&s.watch);
