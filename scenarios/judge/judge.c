@@ -272,8 +272,7 @@ static double ratio_of(const struct dlb_cell_result *rep, struct ratio ratio)
 /* Median over repetitions, or the largest; NaN when there is none. */
 static double over_reps(const struct dlb_reps *reps, struct ratio ratio, bool max)
 {
-    double *values = dlb_mem_array(reps->n, sizeof(double));
-    double out = (double)NAN;
+    double *values = dlb_mem_array(reps->n, sizeof(double)), out = (double)NAN;
     uint32_t n = 0;
     for (uint32_t i = 0; i < reps->n; i++) {
         double value = ratio_of(&reps->rep[i], ratio);
