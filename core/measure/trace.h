@@ -86,12 +86,14 @@ struct dlb_trace_ring *dlb_trace_ring_of(const struct dlb_trace *trace, enum dlb
 
 /* The writer's side. `ring` may be NULL. */
 
-/* What comes next belongs to this batch, and to no sample. */
+/* What comes next belongs to this batch, and to no sample; beyond the epochs that a record can
+ * number, to no batch either. */
 static inline void dlb_trace_at_batch(struct dlb_trace_ring *ring, uint64_t epoch, uint64_t batch)
 {
     if (!ring)
         return;
-    ring->place = (uint32_t)batch | (uint64_t)(uint16_t)epoch << 32;
+    uint32_t known = epoch <= UINT16_MAX ? (uint32_t)batch : DLB_TRACE_NO_BATCH;
+    ring->place = known | (uint64_t)(uint16_t)epoch << 32;
     ring->sample = DLB_TRACE_NO_SAMPLE;
 }
 

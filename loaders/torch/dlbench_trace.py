@@ -43,10 +43,13 @@ class Rings:
         beside = where["sender"][row - 1] if row else where["pin"]
         self.own = Ring(memory, own)
         self.beside = None if beside is None else Ring(memory, beside)
-        self.sample, self.main = NO_SAMPLE, threading.main_thread().ident
+        self.sample, self.main, self.other = NO_SAMPLE, threading.main_thread().ident, None
 
     def add(self, stage, start_ns, end_ns):
-        if threading.get_ident() == self.main:
+        thread = threading.get_ident()
+        if thread == self.main:
             self.own.add(stage, start_ns, end_ns, self.sample)
         elif self.beside:
-            self.beside.add(stage, start_ns, end_ns)
+            self.other = self.other or thread  # a ring has one writer
+            if thread == self.other:
+                self.beside.add(stage, start_ns, end_ns)

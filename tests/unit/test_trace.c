@@ -114,6 +114,22 @@ static void test_round_trip(void **state)
     dlb_timeline_free(&timeline);
 }
 
+/* Two batches of one number in epochs that 16 bits do not tell apart. */
+static void test_late_epochs(void **state)
+{
+    (void)state;
+    struct dlb_trace trace;
+    open_trace(&trace, 1, 1);
+    struct dlb_trace_ring *ring = dlb_trace_ring(&trace, DLB_TRACK_WORKER, 0);
+    dlb_trace_at_batch(ring, 65535, 4);
+    dlb_trace_add(ring, DLB_WS_READ, true, 1, 2);
+    dlb_trace_at_batch(ring, 65536 + 65535, 4);
+    dlb_trace_add(ring, DLB_WS_READ, true, 2, 3);
+    assert_int_equal(ring->at[0].batch, 4);
+    assert_true(ring->at[1].batch == DLB_TRACE_NO_BATCH);
+    dlb_trace_close(&trace);
+}
+
 /* A writer that was killed between two stores leaves a record that is none. */
 static void test_torn(void **state)
 {
@@ -207,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_tracks_of_loaders),
         cmocka_unit_test(test_size_is_fixed),
         cmocka_unit_test_setup_teardown(test_round_trip, folder_make, folder_remove),
+        cmocka_unit_test(test_late_epochs),
         cmocka_unit_test_setup_teardown(test_torn, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_written_meanwhile, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_damaged, folder_make, folder_remove),
