@@ -133,7 +133,7 @@ static bool is_shown(const struct dlb_timeline *timeline, const struct dlb_timel
 {
     const struct dlb_timeline_track *loop = dlb_timeline_track(timeline, DLB_TRACK_LOOP, 0);
     if (track->track == DLB_TRACK_WORKER)
-        return track->loader == loop->loader && track->index < MAX_WORKERS;
+        return (!loop || track->loader == loop->loader) && track->index < MAX_WORKERS;
     return track->index == 0 && track->track != DLB_TRACK_SENDER &&
            track->track != DLB_TRACK_INTERPRETER;
 }

@@ -117,15 +117,30 @@ static bool take_track(const char **at, const char *end, struct dlb_timeline_tra
                                        .n = head.n,
                                        .n_lost = head.n_lost,
                                        .record = dlb_mem_array(head.n, sizeof *out->record)};
-    return take(at, end, out->record, head.n * sizeof *out->record);
+    if (!take(at, end, out->record, head.n * sizeof *out->record))
+        return false;
+    for (uint64_t i = 0; i < out->n; i++)
+        if (!is_whole(&out->record[i]))
+            return false;
+    return true;
+}
+
+static bool are_names(const struct dlb_trace_names *names)
+{
+    if (names->n > DLB_TRACE_MAX_NAMES)
+        return false;
+    for (uint32_t i = 0; i < names->n; i++)
+        if (!memchr(names->at[i].stage, '\0', sizeof names->at[i].stage) ||
+            !memchr(names->at[i].part, '\0', sizeof names->at[i].part))
+            return false;
+    return true;
 }
 
 static bool take_all(struct dlb_timeline *timeline, const char *at, const char *end)
 {
     struct file_head head;
     if (!take(&at, end, &head, sizeof head) || head.magic != MAGIC ||
-        head.n_tracks > (size_t)(end - at) / sizeof(struct track_head) ||
-        head.names.n > DLB_TRACE_MAX_NAMES)
+        head.n_tracks > (size_t)(end - at) / sizeof(struct track_head) || !are_names(&head.names))
         return false;
     timeline->names = head.names;
     timeline->track = dlb_mem_array(head.n_tracks, sizeof *timeline->track);
