@@ -50,7 +50,7 @@ bool dlb_screen_possible(void)
         return false;
     if (!cur_term && setupterm(NULL, STDERR_FILENO, &why) != OK)
         return false;
-    return s.screen || cursor_address;
+    return s.screen || (cur_term && cursor_address);
 }
 
 /* endwin() cannot be called by a signal's handler, nor in the background: the screen is always left

@@ -171,10 +171,11 @@ static void test_written_meanwhile(void **state)
     for (; i <= ring->mask + 1; i++)
         dlb_trace_add(ring, DLB_WS_READ, true, i, i + 1);
     pid_t pid = fork();
-    if (pid == 0)
+    if (pid == 0) {
         (void)alarm(20); /* whatever becomes of the test */
-    for (; pid == 0; i++)
-        dlb_trace_add(ring, DLB_WS_READ, true, i, i + 1);
+        for (;; i++)
+            dlb_trace_add(ring, DLB_WS_READ, true, i, i + 1);
+    }
     for (int again = 0; again < 10; again++) {
         assert_int_equal(dlb_timeline_save(&trace, path, &err), DLB_OK);
         assert_int_equal(dlb_timeline_load(&timeline, path, &err), DLB_OK);
