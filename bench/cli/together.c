@@ -100,6 +100,10 @@ bool dlb_together_begin(bool all, int *code)
     int speaker_fd = -1;
     if (!launcher.name)
         return false;
+    if (launcher.size == 1) { /* a shell of srun, or a job of one process: as without a launcher */
+        dlb_launcher_forget();
+        return false;
+    }
     if (!all)
         return run_alone(&launcher, code);
     pid_t runner = -1;
