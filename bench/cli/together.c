@@ -1,6 +1,7 @@
 #include "bench/cli/together.h"
 
 #include "bench/cli/verb.h"
+#include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/say.h"
 #include "scenarios/ranks/gpu.h"
@@ -22,10 +23,17 @@ struct dlb_link *dlb_together(void)
     return is_linked ? &link_here : NULL;
 }
 
-/* An error that all ranks meet is printed once. */
+#define AFTER_RANK_0_NS (2 * DLB_NS_PER_S)
+
+/* An error that all ranks meet is printed once. A launcher kills all when the first one ends: that
+ * is to be rank 0, which prints. */
 static int print_once(const struct dlb_launcher *launcher, const struct dlb_err *err)
 {
-    return launcher->rank == 0 ? dlb_print_err(err) : dlb_exit_code(err->status);
+    const struct timespec later = dlb_timespec(AFTER_RANK_0_NS);
+    if (launcher->rank == 0)
+        return dlb_print_err(err);
+    (void)nanosleep(&later, NULL); /* a signal of the launcher may cut it short */
+    return dlb_exit_code(err->status);
 }
 
 static int exit_code(int status)
