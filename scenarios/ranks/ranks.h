@@ -31,7 +31,7 @@ struct dlb_ranks_offset {
 /* What one rank tells another at any time. Fixed in size, so that it is on its way at once. */
 struct dlb_ranks_note {
     uint32_t kind; /* enum dlb_note_kind of speaker.c */
-    uint32_t rank; /* whom it is about */
+    uint32_t rank; /* that it describes */
     int32_t signal;
     uint32_t number;
     char text[176];

@@ -154,7 +154,7 @@ static void spans_begin_and_end(void **state)
     dlb_live_end(span, 600);
     assert_int_equal(dlb_live_until(span, 9000), 600);
     dlb_live_begin(span, 10000);
-    dlb_live_begin(span, 0); /* it came to nothing */
+    dlb_live_begin(span, 0); /* it is taken back */
     assert_int_equal(dlb_live_until(span, 11000), 600);
     dlb_live_end(span, 50); /* of one that was not begun */
     assert_int_equal(dlb_live_until(span, 11000), 650);
