@@ -95,9 +95,8 @@ static bool run_alone(const struct dlb_launcher *launcher, int *code)
     dlb_launcher_forget();
     if (launcher->rank > 0)
         return true;
-    if (launcher->size != 1)
-        dlb_say_note("%s started several processes: this command runs in the first alone",
-                     launcher->name);
+    dlb_say_note("%s started several processes: this command runs in the first alone",
+                 launcher->name);
     return false;
 }
 
