@@ -1,10 +1,15 @@
 #include "core/host/stuck.h"
 
+#include "core/base/clock.h"
+#include "core/base/futex.h"
+#include "core/base/mem.h"
 #include "core/host/procfs.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +19,7 @@
 
 #define MAX_DEPTH 4 /* a fork server's workers are grandchildren of the cell */
 #define PATH_SHOWN 300
+#define LOOK_NS (2 * DLB_NS_PER_S) /* at the longest */
 
 /* Which argument says which file: a descriptor, a path, or a path below a descriptor's folder. */
 enum about { BY_FD, BY_PATH, BY_FOLDER };
@@ -175,9 +181,52 @@ static bool look(pid_t pid, int depth, const struct place *out)
     return found;
 }
 
+/* One look, by a thread of its own: reading the memory of a process that hangs in mmap() waits for
+ * that call. Freed by the last of the two that use it. */
+struct looking {
+    pid_t pid;
+    bool found;
+    char text[2 * PATH_SHOWN + 64];
+    struct dlb_event ended;
+    atomic_uint n_users;
+};
+
+static void leave(struct looking *looking)
+{
+    if (atomic_fetch_sub(&looking->n_users, 1) == 1)
+        free(looking);
+}
+
+static void *look_apart(void *ctx)
+{
+    struct looking *looking = ctx;
+    const struct place out = {looking->text, sizeof(looking->text)};
+    looking->found = look(looking->pid, MAX_DEPTH, &out);
+    dlb_event_signal(&looking->ended);
+    leave(looking);
+    return NULL;
+}
+
 bool dlb_stuck_in(pid_t pid, char *text, size_t n_text)
 {
-    const struct place out = {text, n_text};
+    struct looking *looking = dlb_mem_new(sizeof(*looking));
+    uint32_t seen = dlb_event_seq(&looking->ended);
+    pthread_t thread;
+    bool found = false;
+    looking->pid = pid;
+    atomic_store(&looking->n_users, 2);
     text[0] = '\0';
-    return look(pid, MAX_DEPTH, &out);
+    if (pthread_create(&thread, NULL, look_apart, looking)) {
+        atomic_store(&looking->n_users, 1);
+    } else {
+        (void)pthread_detach(thread);
+        for (uint64_t end_ns = dlb_now_ns() + LOOK_NS;
+             dlb_event_seq(&looking->ended) == seen && dlb_now_ns() < end_ns;)
+            dlb_event_wait(&looking->ended, seen, end_ns);
+        found = dlb_event_seq(&looking->ended) != seen && looking->found;
+    }
+    if (found)
+        (void)snprintf(text, n_text, "%s", looking->text);
+    leave(looking);
+    return found;
 }

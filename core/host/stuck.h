@@ -12,7 +12,7 @@
 /* "in open() of /data/a.tar", "in a page fault", or "stopped by a signal" (SIGSTOP, a debugger).
  * Looks at the process, then at its descendants, for the first thread that waits for a file: others
  * wait for that one. False: none does, or it is not known. A path holds the bytes that the process
- * gave. */
+ * gave. Takes 2 s at the longest: what cannot be seen by then is not known. */
 bool dlb_stuck_in(pid_t pid, char *text, size_t n_text);
 
 #endif
