@@ -154,6 +154,12 @@ double dlb_cell_result_n_accelerators(const struct dlb_cell_result *result)
     return result->loop.n_accelerators > 0 ? result->loop.n_accelerators : 1;
 }
 
+uint32_t dlb_cell_result_n_ranks(const struct dlb_cell_result *result)
+{
+    size_t n = json_array_size(json_object_get(result->ranks, "ranks"));
+    return n > 0 ? (uint32_t)n : 1;
+}
+
 double dlb_cell_result_steps_per_s(const struct dlb_cell_result *result)
 {
     return per_s(&result->loop, result->loop.total.n_steps) /

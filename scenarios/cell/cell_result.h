@@ -209,6 +209,9 @@ double dlb_cell_result_steps_per_s(const struct dlb_cell_result *result); /* of 
 /* The number of accelerators of the cell; 1 if nothing was measured. */
 double dlb_cell_result_n_accelerators(const struct dlb_cell_result *result);
 
+/* The number of ranks that its figures are of; 1 without a launcher. */
+uint32_t dlb_cell_result_n_ranks(const struct dlb_cell_result *result);
+
 /* value, or NaN for DLB_NOT_MEASURED. */
 double dlb_measured(uint64_t value);
 

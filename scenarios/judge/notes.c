@@ -186,7 +186,7 @@ static void note_failures(const struct dlb_plan *plan, const struct dlb_results 
 /* Several training processes would load at the same time; one thread cannot. */
 static void note_inline(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
 {
-    uint32_t n = cell->shown->loop.n_accelerators;
+    uint32_t n = cell->shown->loop.n_accelerators / dlb_cell_result_n_ranks(cell->shown);
     if (n >= 2 && cell->n_workers == 0)
         dlb_note(notes, DLB_NOTE_ONE_THREAD_LOADS,
                  "cell %u: loader.num_workers = 0, so one thread loaded for all %u accelerators, "

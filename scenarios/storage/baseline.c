@@ -59,7 +59,7 @@ json_t *dlb_storage_baseline_json(const struct dlb_plan *plan, const struct dlb_
             continue;
         shown = rep;
         theirs[n] = rep->baseline.bytes_per_s;
-        ours[n++] = pipeline_rate(own);
+        ours[n++] = pipeline_rate(own) / dlb_cell_result_n_ranks(own); /* fio runs on one */
     }
     struct dlb_estimate share = dlb_estimate_paired_ratio(ours, theirs, n, plan->seed);
     const char *reason = reps->rep[0].reason;

@@ -121,7 +121,8 @@ static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64
         .stolen_ns = stolen_ns(cell),
         /* Out of the page cache, and into the batch. */
         .moved_bytes_per_s = read + delivered,
-        .memcpy_bytes_per_s = o->plan->host.memcpy_bytes_per_s,
+        .memcpy_bytes_per_s =
+            o->plan->host.memcpy_bytes_per_s * dlb_cell_result_n_ranks(cell->shown),
         .ceiling_known = isfinite(cell->evidence.harness_frac) &&
                          isfinite(cell->evidence.harness_headroom) && o->plan->cells[at].twin > 0,
         .shared = o->plan->base->accelerators.shared_workers,
