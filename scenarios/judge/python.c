@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define STAMPS_NOTED 0.02
+#define GARBAGE_NOTED 0.02
 
 double dlb_python_asked(const json_t *python)
 {
@@ -94,6 +95,23 @@ static void note_length(const struct dlb_spec *spec, const struct dlb_cell_resul
     }
 }
 
+/* Of the time in which samples were loaded and collated: NaN if it is not known. */
+static double garbage_frac(const json_t *python)
+{
+    double garbage_ns = 0, work_ns = 0;
+    const json_t *one;
+    size_t i;
+    json_array_foreach(json_object_get(python, "stages"), i, one) {
+        const char *part = dlb_json_text(one, "part");
+        double ns = dlb_json_number(one, "sum_ns");
+        if (strcmp(part, "read") == 0 || strcmp(part, "collate") == 0)
+            work_ns += ns;
+        else if (!part[0] && strcmp(dlb_json_text(one, "name"), "gc") == 0)
+            garbage_ns = ns;
+    }
+    return garbage_ns / work_ns;
+}
+
 void dlb_note_python(const struct dlb_plan_cell *planned, const struct dlb_judged_cell *cell,
                      uint32_t number, json_t *notes)
 {
@@ -101,6 +119,7 @@ void dlb_note_python(const struct dlb_plan_cell *planned, const struct dlb_judge
     if (!json_is_object(shown->python))
         return;
     double stamps = dlb_json_number(shown->python, "stamps_frac");
+    double garbage = garbage_frac(shown->python);
     note_once(planned->spec, shown, number, notes);
     if (planned->iterable)
         note_length(planned->spec, shown, number, notes);
@@ -109,4 +128,10 @@ void dlb_note_python(const struct dlb_plan_cell *planned, const struct dlb_judge
                  "cell %u: time stamps took %.1f%% of the workers' work, because its samples are "
                  "cheap: python.stamps = false measures without them, and without causes",
                  number, 100 * stamps);
+    if (garbage > GARBAGE_NOTED)
+        dlb_note(notes, DLB_NOTE_PYTHON_GARBAGE,
+                 "cell %u: Python collected garbage for %.1f%% of the time that loading took: "
+                 "gc.freeze() behind your imports, before the loop, spares it the objects that "
+                 "they made",
+                 number, 100 * garbage);
 }

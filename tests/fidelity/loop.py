@@ -13,6 +13,7 @@ Exits 77 where a package is missing.
 """
 
 import argparse
+import gc
 import glob
 import json
 import os
@@ -174,6 +175,7 @@ def main():
     torch.manual_seed(args.seed)
     move_model()
     loader = make_loader(args)
+    gc.collect()  # where the next full collection falls is a lottery, too
     document = train(loader, args)
     document |= {"torch": torch.__version__, "python": sys.version.split()[0], "threads": torch.get_num_threads()}
     print(json.dumps(document))

@@ -91,12 +91,32 @@ static void stamps_have_a_cost(void **state)
     notes("loader.drop_last=false", false, json_pack("{sn}", "stamps_frac"), 100, code, false);
 }
 
+/* All collections fall within other stages; a transform of that name is none. */
+static json_t *with_garbage(int gc_ns, const char *part)
+{
+    return json_pack("{s[{ss, ss, si, si}, {ss, ss, si, si}, {ss, ss?, si, si}]}", "stages", "name",
+                     "getitem", "part", "read", "count", 100, "sum_ns", 900, "name", "collate",
+                     "part", "collate", "count", 10, "sum_ns", 100, "name", "gc", "part", part,
+                     "count", 2, "sum_ns", gc_ns);
+}
+
+static void garbage_has_a_cost(void **state)
+{
+    static const char code[] = "PYTHON_GARBAGE";
+    (void)state;
+    notes("loader.drop_last=false", false, with_garbage(20, NULL), 100, code, false);
+    notes("loader.drop_last=false", false, with_garbage(21, NULL), 100, code, true);
+    notes("loader.drop_last=false", false, with_garbage(500, "transform"), 100, code, false);
+    notes("loader.drop_last=false", false, json_object(), 100, code, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_asked_for_once_an_epoch),
         cmocka_unit_test(epochs_of_iterable_data_have_a_length),
         cmocka_unit_test(stamps_have_a_cost),
+        cmocka_unit_test(garbage_has_a_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
