@@ -10,6 +10,24 @@
 
 #include <inttypes.h>
 
+/* Of dlbench's own workers; those of PyTorch have stamps, whose cost the result has. */
+static void say_cost(const struct dlb_timeline *timeline)
+{
+    double n_records = 0, time_ns = 0, each_ns = dlb_trace_record_ns();
+    if (timeline->names.n > 0)
+        return;
+    for (uint32_t i = 0; i < timeline->n_tracks; i++) {
+        const struct dlb_timeline_track *track = &timeline->track[i];
+        if (track->track != DLB_TRACK_WORKER || track->n == 0)
+            continue;
+        n_records += (double)(track->n + track->n_lost);
+        time_ns += (double)(timeline->end_ns - timeline->start_ns);
+    }
+    if (n_records * each_ns > 0)
+        dlb_say_note("recording took %.2g%% of the workers' time: %.0f records of %.1f ns",
+                     100 * n_records * each_ns / time_ns, n_records, each_ns);
+}
+
 static int write_trace(const struct dlb_args *args, const struct dlb_result_folder *folder,
                        const struct dlb_cell_result *shown, json_t *doc, struct dlb_err *err)
 {
@@ -32,6 +50,8 @@ static int write_trace(const struct dlb_args *args, const struct dlb_result_fold
         dlb_say_note("%s has %" PRIu64 " spans: open it in https://ui.perfetto.dev", args->trace,
                      n_spans);
     }
+    if (!rc)
+        say_cost(&timeline);
     const struct dlb_link *team = dlb_together();
     if (!rc && team && team->size > 1)
         dlb_say_note("the timeline is rank 0's on %s, one of %u ranks", team->node, team->size);

@@ -12,6 +12,7 @@ holds processes --loader.num_workers 2 --loader.kind processes --loader.pin_memo
     --set loader.transport=fresh
 expect [ "$(json_get results/processes/summary.json 'd["timeline"]["steps"] > 0 and all(t["lost"] == 0 for t in d["timeline"]["tracks"])')" = True ]
 expect [ -z "$(find results -name 'trace-*')" ]
+expect grep -Eq '[0-9.]+% .*[0-9]+ records .*[0-9.]+ ns' processes.err # what recording cost
 
 # --- without --trace there is none
 run "$dlbench" run "${brief[@]}" --run-name none

@@ -7,6 +7,7 @@ holds() {
     shift
     run "$dlbench" run "${traced[@]}" "$@" --run-name "$name" --trace "$name.json"
     expect_exit 0
+    cp "$err" "$name.err"
     valid_summary "results/$name/summary.json"
     run python3 "$DLB_SOURCE_DIR/tests/support/traced.py" "$name.json" "results/$name/summary.json"
     expect_exit 0
