@@ -30,6 +30,7 @@ struct dlb_meet {
     uint64_t n_calls, n_bytes, cpu_ns;
     struct dlb_hist cost;     /* what a round cost the rank that came last */
     _Atomic uint64_t n_signs; /* incremented by the runner while it watches the cell */
+    atomic_bool cancelled;    /* by the speaker: the command is to end */
 };
 
 /* Before a cell starts; no other process uses it. */

@@ -91,8 +91,8 @@ struct dlb_plan_host {
     const uint64_t *shard_samples; /* [n_shards]; borrowed; or NULL */
     uint64_t max_payload_bytes;    /* of one sample in a batch, decoded */
     uint64_t available_bytes;      /* of memory, when the plan was made */
-    uint64_t ram_bytes;
-    double memcpy_bytes_per_s; /* with every CPU */
+    uint64_t ram_bytes;            /* of all machines that measure */
+    double memcpy_bytes_per_s;     /* with every CPU; of several ranks, for each */
 };
 
 /* What a cell's rate is of (core/measure/pace.h). */
@@ -172,7 +172,7 @@ struct dlb_plan {
 struct dlb_plan_input {
     const struct dlb_config *cfg;   /* base configuration and axes */
     const struct dlb_config *cfg_b; /* of compare: the other configuration; else NULL */
-    uint32_t n_cpus;                /* that this process may use */
+    uint32_t n_cpus;                /* that this process may use, or each rank */
     bool iterable;                  /* the kind of the first cell's data set */
     struct dlb_plan_host host;
     struct dlb_plan_torch torch;

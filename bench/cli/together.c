@@ -25,15 +25,23 @@ struct dlb_link *dlb_together(void)
 
 #define AFTER_RANK_0_NS (2 * DLB_NS_PER_S)
 
-/* An error that all ranks meet is printed once. A launcher kills all when the first one ends: that
- * is to be rank 0, which prints. */
+/* Of an error that all ranks meet only rank 0's is to be read: when it ends the launcher kills the
+ * others. One that another rank meets alone is read after this time. */
 static int print_once(const struct dlb_launcher *launcher, const struct dlb_err *err)
 {
     const struct timespec later = dlb_timespec(AFTER_RANK_0_NS);
+    char node[256] = "", text[sizeof(err->what) + 256];
+    struct dlb_err named;
     if (launcher->rank == 0)
         return dlb_print_err(err);
-    (void)nanosleep(&later, NULL); /* a signal of the launcher may cut it short */
-    return dlb_exit_code(err->status);
+    (void)nanosleep(&later, NULL);
+    if (!launcher->module) /* which all ranks lack, and srun may kill none */
+        return dlb_exit_code(err->status);
+    (void)gethostname(node, sizeof(node) - 1);
+    (void)dlb_err_text(err, text, sizeof(text));
+    (void)dlb_fail(&named, err->code, NULL, DLB_NO_OFFSET, "rank %u on %s: %s", launcher->rank,
+                   node, text);
+    return dlb_print_err(&named);
 }
 
 static int exit_code(int status)
@@ -76,13 +84,13 @@ static bool run_here(int *code)
     struct dlb_err err;
     (void)setsid();
     dlb_launcher_forget();
-    int rc = dlb_link_join(&link_here, &err);
+    *code = DLB_EXIT_FAILED;
+    if (!dlb_link_join(&link_here))
+        return true;
+    is_linked = true;
+    *code = DLB_EXIT_OK;
     if (link_here.size > 1)
         dlb_rank_gpu_choose(link_here.local_rank);
-    is_linked = rc == DLB_OK;
-    *code = rc == DLB_END ? DLB_EXIT_FAILED : rc ? dlb_print_err(&err) : DLB_EXIT_OK;
-    if (rc)
-        return true;
     if (link_here.rank == 0)
         return false;
     *code = dlb_team_follow(&link_here, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
@@ -124,6 +132,7 @@ bool dlb_together_begin(bool all, int *code)
         return true;
     }
     (void)close(runner == 0 ? speaker_fd : link_here.fd);
+    link_here.rank = launcher.rank;
     link_here.local_rank = launcher.local_rank;
     if (runner > 0)
         speak(&launcher, speaker_fd, runner);

@@ -54,21 +54,33 @@ static void say_waiting(void *ctx)
     dlb_progress_update(&x->watch.progress, (double)NAN, text);
 }
 
+/* What there is for one rank, where several share the machine. */
+static void share_host(const struct dlb_link *team, struct dlb_plan_host *host)
+{
+    if (!team)
+        return;
+    host->memcpy_bytes_per_s /= team->share.n_here;
+    host->ram_bytes = team->share.ram_bytes;
+}
+
 static int plan_with(struct experiment *x, const struct dlb_plan_torch *torch, struct dlb_plan *out,
                      struct dlb_err *err)
 {
-    x->n_cpus = dlb_os_n_cpus(&(double){0});
+    uint32_t n_here = dlb_os_n_cpus(&(double){0});
+    x->n_cpus = x->team ? x->team->share.n_cpus : n_here;
     struct dlb_plan_input in = {.cfg = x->args->cfg,
                                 .cfg_b = x->args->cfg_b,
                                 .n_cpus = x->n_cpus,
                                 .iterable = x->subject.shape.iterable,
                                 .torch = *torch,
                                 .own = x->subject.own};
-    dlb_subject_host(&x->subject, x->scenario, x->n_cpus, &in.host);
+    dlb_subject_host(&x->subject, x->scenario, n_here, &in.host);
+    share_host(x->team, &in.host);
     x->host.memcpy_bytes_per_s = in.host.memcpy_bytes_per_s;
     x->host = dlb_resume_host(&x->resume, &x->host);
     in.host.memcpy_bytes_per_s = x->host.memcpy_bytes_per_s;
-    in.host.available_bytes = dlb_count_or_zero(x->host.available_bytes);
+    in.host.available_bytes =
+        dlb_count_or_zero(x->host.available_bytes) / (x->team ? x->team->share.n_here : 1);
     int rc = x->scenario->plan(&in, out, err);
     if (rc == DLB_OK)
         dlb_plan_devices(out, x->scenario->varies != NULL &&

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SLURM_LOCAL "SLURM_LOCALID"
+
 extern char **environ;
 
 /* The first row whose `rank` and `size` are set wins. Inside of srun other launchers' variables
@@ -17,10 +19,10 @@ static const struct {
     {"Open MPI's mpirun", "openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
      "OMPI_COMM_WORLD_LOCAL_RANK", NULL},
     {"MPICH's mpirun", "mpich", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", NULL},
-    {"srun with PMIx", "openmpi", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID",
+    {"srun with PMIx", "openmpi", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", SLURM_LOCAL,
      "SLURM_STEP_ID"},
     {"a launcher with PMIx", "openmpi", "PMIX_RANK", NULL, NULL, "PMIX_NAMESPACE"},
-    {"srun without MPI", NULL, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID",
+    {"srun without MPI", NULL, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", SLURM_LOCAL,
      "SLURM_STEP_ID"},
 };
 
@@ -50,7 +52,8 @@ struct dlb_launcher dlb_launcher_look(void)
             continue;
         if (rows[i].size && !number(rows[i].size, &out.size))
             continue;
-        (void)number(rows[i].local, &out.local_rank);
+        if (!number(rows[i].local, &out.local_rank))
+            (void)number(SLURM_LOCAL, &out.local_rank); /* srun sets its own, whatever the MPI */
         return out;
     }
     return (struct dlb_launcher){.name = NULL};

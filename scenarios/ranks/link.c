@@ -2,6 +2,7 @@
 
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,8 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#define HELLO_S 30 /* for all ranks to start, before rank 0 says that it waits */
 
 struct head {
     uint32_t kind;
@@ -73,10 +76,15 @@ bool dlb_message_receive(int fd, struct dlb_message *out)
     return false;
 }
 
-bool dlb_message_is_there(int fd)
+static bool is_there_within(int fd, int ms)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
-    return poll(&wait, 1, 0) > 0;
+    return poll(&wait, 1, ms) > 0;
+}
+
+bool dlb_message_is_there(int fd)
+{
+    return is_there_within(fd, 0);
 }
 
 int dlb_link_make(struct dlb_link *link, int *speaker_fd, struct dlb_err *err)
@@ -97,23 +105,34 @@ int dlb_link_make(struct dlb_link *link, int *speaker_fd, struct dlb_err *err)
     return DLB_OK;
 }
 
-static atomic_bool *to_cancel;
+static struct dlb_link *joined;
 
+/* A signal that comes late is about a command that has ended. */
 static void on_cancel(int number)
 {
     (void)number;
-    atomic_store(to_cancel, true);
+    if (atomic_load(&joined->meet->cancelled))
+        atomic_store(&joined->cancel, true);
 }
 
-int dlb_link_join(struct dlb_link *link, struct dlb_err *err)
+void dlb_link_begin(struct dlb_link *link)
+{
+    atomic_store(&link->cancel, false);
+    if (atomic_load(&link->meet->cancelled)) /* its signal came before the command was read */
+        atomic_store(&link->cancel, true);
+}
+
+bool dlb_link_join(struct dlb_link *link)
 {
     struct sigaction action = {.sa_handler = on_cancel};
     struct dlb_message hello;
     (void)sigemptyset(&action.sa_mask);
-    to_cancel = &link->cancel;
+    joined = link;
     (void)sigaction(SIGUSR1, &action, NULL);
+    if (link->rank == 0 && !is_there_within(link->fd, HELLO_S * 1000))
+        dlb_say_note("waiting for MPI: after %d s not all ranks have started", HELLO_S);
     if (!dlb_message_receive(link->fd, &hello))
-        return DLB_END;
+        return false;
     json_t *doc = json_loads(hello.bytes, 0, NULL);
     link->rank = (uint32_t)dlb_json_u64(doc, "rank", 0);
     link->size = (uint32_t)dlb_json_u64(doc, "size", 1);
@@ -121,8 +140,7 @@ int dlb_link_join(struct dlb_link *link, struct dlb_err *err)
     dlb_json_take_text(doc, "mpi", link->mpi, sizeof(link->mpi));
     json_decref(doc);
     free(hello.bytes);
-    (void)err;
-    return DLB_OK;
+    return true;
 }
 
 static int lose(struct dlb_link *link, const char *why)

@@ -42,6 +42,13 @@ bool dlb_message_send(int fd, enum dlb_message_kind kind, const void *bytes, siz
 bool dlb_message_receive(int fd, struct dlb_message *out);
 bool dlb_message_is_there(int fd);
 
+/* What there is for each rank. */
+struct dlb_ranks_share {
+    uint32_t n_here;    /* ranks on rank 0's machine, which share its memory */
+    uint32_t n_cpus;    /* for each, on the machine that has the least */
+    uint64_t ram_bytes; /* of all machines together */
+};
+
 /* The runner's end. */
 struct dlb_link {
     int fd, meet_fd;
@@ -49,18 +56,20 @@ struct dlb_link {
     uint32_t rank, size;
     uint32_t local_rank;
     char node[256], mpi[32];
-    atomic_bool cancel; /* set by the speaker's SIGUSR1: the cell that runs is to end */
+    atomic_bool cancel; /* the command is to end: set by the speaker's SIGUSR1 */
     bool lost;          /* a rank is gone: nothing more can be asked of the others */
     struct dlb_err why; /* if lost */
-    struct dlb_ranks_offset *clocks; /* [size] rank 0's, at the start; owned by the process */
+    /* Rank 0's, once all have met: [size] owned by the process. */
+    struct dlb_ranks_offset *clocks;
+    struct dlb_ranks_share share;
 };
 
 /* Sockets and shared memory of both processes; speaker_fd is the speaker's end. */
 int dlb_link_make(struct dlb_link *link, int *speaker_fd, struct dlb_err *err);
 
-/* In the runner, after the fork: waits for the speaker's hello. DLB_END: the speaker has ended, and
- * has said why itself. */
-int dlb_link_join(struct dlb_link *link, struct dlb_err *err);
+/* In the runner, after the fork: waits for the speaker's hello. Rank 0 says so if that takes long.
+ * False: the speaker has ended, and has said why itself. */
+bool dlb_link_join(struct dlb_link *link);
 
 int dlb_link_send(struct dlb_link *link, enum dlb_message_kind kind, const json_t *doc,
                   struct dlb_err *err);
@@ -69,6 +78,9 @@ int dlb_link_send(struct dlb_link *link, enum dlb_message_kind kind, const json_
  * The caller frees out->bytes after success. */
 int dlb_link_await(struct dlb_link *link, enum dlb_message_kind kind, struct dlb_message *out,
                    struct dlb_err *err);
+
+/* A command begins: forgets the cancel of the one before. */
+void dlb_link_begin(struct dlb_link *link);
 
 /* While a cell runs: whether a rank is gone, which also sets link->cancel. */
 bool dlb_link_look(struct dlb_link *link);

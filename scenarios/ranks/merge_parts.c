@@ -233,6 +233,14 @@ void dlb_merge_memory(const struct dlb_rank_part *parts, uint32_t n, struct dlb_
     }
 }
 
+static bool is_first_of_node(const struct dlb_rank_part *parts, uint32_t rank)
+{
+    for (uint32_t i = 0; i < rank; i++)
+        if (strcmp(parts[i].node, parts[rank].node) == 0)
+            return false;
+    return true;
+}
+
 void dlb_merge_cache(const struct dlb_rank_part *parts, uint32_t n, struct dlb_cache_result *out)
 {
     enum dlb_cache_label *labels = dlb_mem_array(2 * (size_t)n, sizeof(*labels));
@@ -249,7 +257,7 @@ void dlb_merge_cache(const struct dlb_rank_part *parts, uint32_t n, struct dlb_c
         out->resident_after_frac = fmax(out->resident_after_frac, one->resident_after_frac);
         add(&out->process_bytes, one->process_bytes);
         add(&out->delivered_bytes, one->delivered_bytes);
-        if (strcmp(parts[i].node, parts[0].node) != 0) /* the same device's bytes are read once */
+        if (is_first_of_node(parts, i)) /* one device's bytes are counted once */
             add(&out->device_bytes, one->device_bytes);
     }
 }

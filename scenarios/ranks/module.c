@@ -38,8 +38,6 @@ static int refuse(const struct dlb_launcher *launcher, const char *path, const c
 const struct dlb_ranks *dlb_ranks_load(const struct dlb_launcher *launcher, struct dlb_err *err)
 {
     char path[PATH_MAX];
-    if (launcher->size == 1)
-        return &dlb_ranks_none;
     if (!launcher->module) {
         (void)refuse(launcher, NULL, "sets up no MPI (srun --mpi=pmix or --mpi=pmi2 does)", err);
         return NULL;

@@ -9,8 +9,7 @@
 #include "scenarios/ranks/launcher.h"
 #include "scenarios/ranks/ranks.h"
 
-/* Never closed: MPI's own plugins look for its symbols. One process needs none, and gets
- * dlb_ranks_none. NULL and DLB_ERR_RANKS_NO_MODULE. */
+/* Never closed: MPI's own plugins look for its symbols. NULL and DLB_ERR_RANKS_NO_MODULE. */
 const struct dlb_ranks *dlb_ranks_load(const struct dlb_launcher *launcher, struct dlb_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* What ranks need of each other: ten functions and a note. A module of MPI has them
- * (scenarios/ranks/mpi/module.c), and for one process dlb_ranks_none.
+ * (scenarios/ranks/mpi/module.c). One process alone needs none.
  *
  * Floor 4. Only the speaker of a rank calls them (speaker.h), on one thread. A module is built
  * apart from the program and calls nothing of it. All but the notes are collective: every rank
@@ -62,7 +62,5 @@ struct dlb_ranks {
     void (*abort)(int code); /* ends all ranks; may return before it has */
     void (*close)(void);     /* once, at the end */
 };
-
-extern const struct dlb_ranks dlb_ranks_none;
 
 #endif

@@ -206,7 +206,7 @@ static bool do_command(struct speaker *s, struct dlb_message *command)
 {
     bool here = s->ranks->rank() == 0;
     uint64_t cpu_ns = dlb_thread_cpu_ns();
-    dlb_ranks_watch_command(&s->watch, true);
+    dlb_ranks_watch_command(&s->watch, true, s->answer.bytes != NULL);
     s->failed_told = false;
     if (!here) {
         dlb_meet_reset(s->how->meet);
@@ -217,7 +217,7 @@ static bool do_command(struct speaker *s, struct dlb_message *command)
     count(s, command->n_bytes);
     bool ok = serve(s);
     s->how->meet->cpu_ns = dlb_thread_cpu_ns() - cpu_ns;
-    dlb_ranks_watch_command(&s->watch, false);
+    dlb_ranks_watch_command(&s->watch, false, false);
     ok = ok && collect(s, s->answer.bytes, s->answer.n_bytes);
     free(s->answer.bytes);
     s->answer = (struct dlb_message){.bytes = NULL};
@@ -322,7 +322,6 @@ int dlb_speaker_run(const struct dlb_speaker_how *how, int *status, struct dlb_e
     struct speaker s = {.how = how, .ranks = how->ranks};
     const struct dlb_ranks_idle callback = {idle, &s};
     char why[256] = "";
-    catch_signals();
     dlb_ranks_watch_begin(&s.watch, how);
     if (!how->ranks->open(&callback, why, sizeof(why)))
         return dlb_fail(err, DLB_ERR_RANKS_NO_MODULE, NULL, DLB_NO_OFFSET, "%s: %s",
@@ -330,11 +329,13 @@ int dlb_speaker_run(const struct dlb_speaker_how *how, int *status, struct dlb_e
     int rc = check_size(&s, err);
     if (rc)
         return rc;
+    catch_signals(); /* not before: a launcher's signal ends a rank that waits in MPI_Init */
     dlb_ranks_watch_opened(&s.watch);
     bool more = say_hello(&s), ok = more;
     while (ok && more)
         ok = do_order(&s, &more);
     if (ok) {
+        s.watch.ends = true;
         if (s.ranks->rank() > 0)
             (void)dlb_message_send(how->fd, DLB_SAY_END, NULL, 0);
         dlb_ranks_watch_reap(&s.watch, true);

@@ -1,15 +1,13 @@
 #include "scenarios/ranks/team.h"
 
-#include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/pulse.h"
 #include "core/base/remove.h"
-#include "core/base/say.h"
-#include "core/host/osacct.h"
-#include "core/host/stuck.h"
 #include "scenarios/ranks/answers.h"
+#include "scenarios/ranks/machines.h"
 #include "scenarios/ranks/merge.h"
+#include "scenarios/ranks/quiet.h"
 #include "scenarios/ranks/ranks.h"
 #include "scenarios/ranks/team_gen.h"
 
@@ -22,35 +20,23 @@
 #include <unistd.h>
 
 #define PROGRAM "/proc/self/exe"
-#define QUIET_S UINT64_C(60)
 
 /* One cell, on this rank. */
 struct own {
     struct dlb_link *link;
     const struct dlb_child *how; /* with the caller's cancel, tick and ctx */
     bool said;                   /* the other ranks were told that the user wants an end */
-    uint64_t beats, beat_ns;     /* of the cell: its last sign of progress, and when */
-    bool told;                   /* that it makes none */
+    struct dlb_quiet quiet;      /* of the cell */
 };
 
-/* A cell may be silent for minutes before it is ended (scenarios/run/stall.h). Long before that,
- * the user hears which rank the others may be waiting for, and what holds it up. */
-static void tell_quiet(struct own *own, const struct dlb_pulse *pulse)
+/* A cell may be silent for minutes before it is ended (scenarios/run/stall.h). */
+static void look_for_progress(struct own *own, const struct dlb_pulse *pulse)
 {
-    char where[400];
-    uint64_t now_ns = dlb_now_ns();
-    uint64_t beats = atomic_load(&pulse->n_batches) + atomic_load(&pulse->n_signs);
-    bool waits = !dlb_meet_is_answered(own->link->meet);
-    if (beats != own->beats || own->beat_ns == 0 || waits) {
-        own->beats = beats;
-        own->beat_ns = now_ns;
-    }
-    if (own->told || now_ns - own->beat_ns < QUIET_S * DLB_NS_PER_S)
-        return;
-    own->told = true;
-    bool known = dlb_stuck_in(pulse->pid, where, sizeof(where));
-    dlb_say_note("rank %u on %s: no batch for %llu s%s%s", own->link->rank, own->link->node,
-                 (unsigned long long)QUIET_S, known ? ", " : "", known ? where : "");
+    if (!dlb_meet_is_answered(own->link->meet))
+        dlb_quiet_excuse(&own->quiet);
+    dlb_quiet_look(&own->quiet, own->link,
+                   atomic_load(&pulse->n_batches) + atomic_load(&pulse->n_signs), "batch",
+                   pulse->pid);
 }
 
 static void tick(void *ctx, const struct dlb_pulse *pulse)
@@ -63,7 +49,7 @@ static void tick(void *ctx, const struct dlb_pulse *pulse)
         atomic_store(&own->link->cancel, true);
         (void)dlb_link_send(own->link, DLB_SAY_CANCEL, NULL, &err);
     }
-    tell_quiet(own, pulse);
+    look_for_progress(own, pulse);
     if (own->how->tick)
         own->how->tick(own->how->ctx, pulse);
 }
@@ -127,8 +113,8 @@ int dlb_team_run(struct dlb_link *link, const struct dlb_child *how, struct dlb_
 {
     struct dlb_message message;
     json_t *command = command_of(how);
-    atomic_store(&link->cancel, false);
     dlb_meet_reset(link->meet);
+    dlb_link_begin(link);
     int rc = dlb_link_send(link, DLB_SAY_COMMAND, command, err);
     json_decref(command);
     if (!rc)
@@ -154,53 +140,6 @@ int dlb_team_run(struct dlb_link *link, const struct dlb_child *how, struct dlb_
     return rc;
 }
 
-static json_t *machine_of(const struct dlb_link *link)
-{
-    uint64_t program = 0;
-    bool known = dlb_hash_file(PROGRAM, &program);
-    return dlb_json_made(json_pack("{so, sI, sI, so, so}", "node", dlb_json_safe_text(link->node),
-                                   "cpus", (json_int_t)dlb_os_n_cpus(&(double){0}), "cpus_there",
-                                   (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "ram_bytes",
-                                   dlb_json_u64_or_null(dlb_os_ram_bytes()), "program",
-                                   known ? dlb_json_hex(program) : json_null()));
-}
-
-static int check_programs(const json_t *machines, struct dlb_err *err)
-{
-    const json_t *first = json_array_get(machines, 0), *one;
-    size_t i;
-    json_array_foreach(machines, i, one) {
-        if (json_equal(json_object_get(one, "program"), json_object_get(first, "program")))
-            continue;
-        return dlb_fail(err, DLB_ERR_RANKS_PROGRAM, NULL, DLB_NO_OFFSET,
-                        "rank %zu on %s runs another build of dlbench than rank 0 on %s", i,
-                        dlb_json_text(one, "node"), dlb_json_text(first, "node"));
-    }
-    return DLB_OK;
-}
-
-/* Launchers bind processes to CPUs as suits programs that compute: Open MPI two ranks to one core
- * each. Workers would all run there. */
-static void note_bound(const json_t *machines)
-{
-    const json_t *one, *other;
-    size_t i, k;
-    json_array_foreach(machines, i, one) {
-        uint64_t n_here = 0, there = dlb_json_u64(one, "cpus_there", 0);
-        json_array_foreach(machines, k, other)
-            n_here +=
-                strcmp(dlb_json_text(one, "node"), dlb_json_text(other, "node")) == 0 ? 1U : 0U;
-        uint64_t share = there / (n_here ? n_here : 1), cpus = dlb_json_u64(one, "cpus", 0);
-        if (cpus >= share)
-            continue;
-        dlb_say_note("rank %zu on %s may use %llu of %llu CPUs, less than its share of %llu: "
-                     "does the launcher bind it (mpirun --bind-to none does not)?",
-                     i, dlb_json_text(one, "node"), (unsigned long long)cpus,
-                     (unsigned long long)there, (unsigned long long)share);
-        return;
-    }
-}
-
 static int clocks(struct dlb_link *link, struct dlb_ranks_offset *out, struct dlb_err *err)
 {
     struct dlb_message message;
@@ -217,7 +156,7 @@ static int clocks(struct dlb_link *link, struct dlb_ranks_offset *out, struct dl
 int dlb_team_meet(struct dlb_link *link, json_t **nodes, struct dlb_err *err)
 {
     struct dlb_message message;
-    json_t *command = dlb_json_made(json_pack("{ss}", "do", "hello")), *own = machine_of(link);
+    json_t *command = dlb_json_made(json_pack("{ss}", "do", "hello")), *own = dlb_machine_of(link);
     *nodes = NULL;
     dlb_meet_reset(link->meet);
     int rc = dlb_link_send(link, DLB_SAY_COMMAND, command, err);
@@ -231,9 +170,10 @@ int dlb_team_meet(struct dlb_link *link, json_t **nodes, struct dlb_err *err)
         return rc;
     *nodes = dlb_answers_documents(&message, link->size);
     free(message.bytes);
-    rc = check_programs(*nodes, err);
+    rc = dlb_machines_check(*nodes, err);
     if (!rc)
-        note_bound(*nodes);
+        dlb_machines_note_bound(*nodes);
+    link->share = dlb_machines_share(*nodes);
     link->clocks = dlb_mem_array(link->size, sizeof(*link->clocks));
     return rc ? rc : clocks(link, link->clocks, err);
 }
@@ -285,13 +225,13 @@ static int do_command(struct dlb_link *link, const char *text, const char *scrat
 {
     json_t *command = json_loads(text, 0, NULL);
     int rc;
-    atomic_store(&link->cancel, false);
+    dlb_link_begin(link);
     if (strcmp(dlb_json_text(command, "do"), "cell") == 0) {
         rc = do_cell(link, command, scratch, err);
     } else if (strcmp(dlb_json_text(command, "do"), "gen") == 0) {
         rc = dlb_team_generate_share(link, command, err);
     } else {
-        json_t *own = machine_of(link);
+        json_t *own = dlb_machine_of(link);
         rc = dlb_link_send(link, DLB_SAY_ANSWER, own, err);
         json_decref(own);
     }
@@ -306,15 +246,19 @@ static int make_scratch(const struct dlb_link *link, char path[PATH_MAX], struct
     const char *base = getenv("TMPDIR");
     int n = snprintf(path, PATH_MAX, "%s/dlbench-%.64s-%u-XXXXXX", base && *base ? base : "/tmp",
                      link->node, link->rank);
-    if (n < 0 || n >= PATH_MAX)
-        return dlb_fail(err, DLB_ERR_SCRATCH_PATH_TOO_LONG, base, DLB_NO_OFFSET, "is too long");
-    return mkdtemp(path) ? DLB_OK
-                         : dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot make a folder");
+    bool fits = n > 0 && n < PATH_MAX;
+    if (fits && mkdtemp(path))
+        return DLB_OK;
+    int rc = fits
+                 ? dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot make a folder")
+                 : dlb_fail(err, DLB_ERR_SCRATCH_PATH_TOO_LONG, base, DLB_NO_OFFSET, "is too long");
+    path[0] = '\0'; /* there is none to remove */
+    return rc;
 }
 
 int dlb_team_follow(struct dlb_link *link, struct dlb_err *err)
 {
-    char scratch[PATH_MAX];
+    char scratch[PATH_MAX] = "";
     struct dlb_message message;
     int rc = make_scratch(link, scratch, err);
     bool more = rc == DLB_OK;
@@ -324,10 +268,11 @@ int dlb_team_follow(struct dlb_link *link, struct dlb_err *err)
             break; /* rank 0 says why */
         more = message.kind == DLB_SAY_COMMAND;
         if (more)
-            more = do_command(link, message.bytes, scratch, err) == DLB_OK;
+            rc = do_command(link, message.bytes, scratch, err);
+        more = more && rc == DLB_OK;
         free(message.bytes);
     }
-    if (!rc)
+    if (scratch[0])
         dlb_remove_tree(AT_FDCWD, scratch);
-    return rc;
+    return link->lost ? DLB_OK : rc; /* rank 0 says what is lost */
 }

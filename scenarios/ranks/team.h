@@ -26,8 +26,7 @@ int dlb_team_run(struct dlb_link *link, const struct dlb_child *how, struct dlb_
  * null if a rank is lost. */
 json_t *dlb_team_clocks(struct dlb_link *link);
 
-/* Every other rank: until rank 0 has ended. `dlbench`: version and commit. DLB_OK, or that it could
- * not measure. */
+/* Every other rank: until rank 0 has ended. DLB_OK, or why it could not go on. */
 int dlb_team_follow(struct dlb_link *link, struct dlb_err *err);
 
 #endif

@@ -7,9 +7,11 @@
 #include "formats/codec.h"
 #include "formats/format.h"
 #include "scenarios/ranks/answers.h"
+#include "scenarios/ranks/quiet.h"
 #include "scenarios/spec/spec.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define LOOK_NS (50 * DLB_NS_PER_MS)
 
@@ -17,6 +19,7 @@
 struct share {
     struct dlb_link *link;
     const struct dlb_gen_progress *told; /* the caller's; NULL: of no other rank's */
+    struct dlb_quiet quiet;
 };
 
 /* Signs of life for the speaker; the caller's interrupt ends the shares of all. */
@@ -30,47 +33,55 @@ static void look(struct dlb_link *link, const struct dlb_gen_progress *told)
 
 static void report(void *ctx, uint64_t n_done, uint64_t n_total, uint64_t n_bytes)
 {
-    const struct share *share = ctx;
+    struct share *share = ctx;
     look(share->link, share->told);
+    dlb_quiet_look(&share->quiet, share->link, n_bytes + n_done, "sample written", getpid());
     if (share->told && share->told->report)
         share->told->report(share->told->ctx, n_done, n_total, n_bytes);
+}
+
+/* Tells rank 0 what became of this rank's share. `rc`: of `failed`. */
+static int answer(struct dlb_link *link, uint64_t n_written, int rc, const struct dlb_err *failed,
+                  struct dlb_err *err)
+{
+    char text[sizeof(failed->what) + 256] = "";
+    if (rc)
+        (void)dlb_err_text(failed, text, sizeof(text));
+    json_t *answer = dlb_json_made(json_pack("{sI, so, sI, so}", "written", (json_int_t)n_written,
+                                             "node", dlb_json_safe_text(link->node), "code",
+                                             (json_int_t)(rc ? failed->code : DLB_N_CODES), "text",
+                                             dlb_json_safe_text(text)));
+    int sent = dlb_link_send(link, rc ? DLB_SAY_FAILED : DLB_SAY_ANSWER, answer, err);
+    json_decref(answer);
+    return sent;
 }
 
 static int write_share(struct dlb_link *link, const struct dlb_gen *gen,
                        const struct dlb_gen_progress *told, struct dlb_err *err)
 {
-    struct share share = {link, told};
+    struct share share = {.link = link, .told = told};
     const struct dlb_gen_share part = {link->rank, link->size};
     const struct dlb_gen_progress progress = {
         .report = report, .ctx = &share, .cancel = &link->cancel};
     struct dlb_err failed = {.code = DLB_N_CODES};
     uint64_t n_written = 0;
-    char text[sizeof(failed.what) + 256] = "";
     int rc = dlb_generate_share(gen, &part, &progress, &n_written, &failed);
-    if (rc)
-        (void)dlb_err_text(&failed, text, sizeof(text));
-    json_t *answer = dlb_json_made(json_pack("{sI, so, sI, so}", "written", (json_int_t)n_written,
-                                             "node", dlb_json_safe_text(link->node), "code",
-                                             (json_int_t)(rc ? failed.code : DLB_N_CODES), "text",
-                                             dlb_json_safe_text(text)));
-    rc = dlb_link_send(link, rc ? DLB_SAY_FAILED : DLB_SAY_ANSWER, answer, err);
-    json_decref(answer);
-    return rc;
+    return answer(link, n_written, rc, &failed, err);
 }
 
 /* The first rank that failed by itself; of those that were ended because of it, none. */
 static int judge(const json_t *answers, uint64_t *n_written, struct dlb_err *err)
 {
-    const json_t *answer;
+    const json_t *one;
     size_t i;
     int rc = DLB_OK;
-    json_array_foreach(answers, i, answer) {
-        uint64_t code = dlb_json_u64(answer, "code", DLB_N_CODES);
-        *n_written += dlb_json_u64(answer, "written", 0);
+    json_array_foreach(answers, i, one) {
+        uint64_t code = dlb_json_u64(one, "code", DLB_N_CODES);
+        *n_written += dlb_json_u64(one, "written", 0);
         if (code >= DLB_N_CODES || (rc && err->code != DLB_ERR_CANCELLED))
             continue;
         rc = dlb_fail(err, (enum dlb_code)code, NULL, DLB_NO_OFFSET, "rank %zu on %s: %.400s", i,
-                      dlb_json_text(answer, "node"), dlb_json_text(answer, "text"));
+                      dlb_json_text(one, "node"), dlb_json_text(one, "text"));
     }
     return rc;
 }
@@ -82,8 +93,8 @@ int dlb_team_generate(const struct dlb_team_gen *how, const struct dlb_gen *gen,
     struct dlb_message message;
     json_t *command = dlb_json_made(json_pack("{ss, sb, sO}", "do", "gen", "rewrite", gen->rewrite,
                                               "config", (json_t *)how->config));
-    atomic_store(&link->cancel, false);
     dlb_meet_reset(link->meet);
+    dlb_link_begin(link);
     int rc = dlb_link_send(link, DLB_SAY_COMMAND, command, err);
     json_decref(command);
     if (!rc)
@@ -107,10 +118,13 @@ int dlb_team_generate_share(struct dlb_link *link, const json_t *command, struct
 {
     struct dlb_config *cfg = dlb_mem_check(dlb_config_new(dlb_spec_groups()));
     struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
-    int rc = dlb_config_restore(cfg, json_object_get(command, "config"), err);
+    struct dlb_err failed;
+    int rc = dlb_config_restore(cfg, json_object_get(command, "config"), &failed);
     if (!rc)
-        rc = dlb_spec_from_config(spec, cfg, err);
-    if (!rc) {
+        rc = dlb_spec_from_config(spec, cfg, &failed);
+    if (rc) {
+        rc = answer(link, 0, rc, &failed, err);
+    } else {
         struct dlb_gen gen = dlb_spec_gen(spec);
         gen.rewrite = dlb_json_is_true(command, "rewrite");
         rc = write_share(link, &gen, NULL, err);

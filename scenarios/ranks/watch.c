@@ -14,7 +14,8 @@
 
 #define LOOK_NS (2 * DLB_NS_PER_MS)
 #define TELL_NS DLB_NS_PER_S
-#define RUNNER_S UINT64_C(20) /* for a runner to end its cell and to write what it has */
+#define RUNNER_S UINT64_C(30) /* for a runner to end its cell and to write what it has */
+#define PAUSE_NS DLB_NS_PER_S /* without a look: this process was stopped, or its machine */
 
 enum dlb_note_kind {
     NOTE_ALIVE,     /* text: the machine */
@@ -83,13 +84,14 @@ void dlb_ranks_watch_reap(struct dlb_ranks_watch *w, bool waits)
     w->runner_ended = true;
     if (w->opened && WIFSIGNALED(w->status))
         lose_own(w, WTERMSIG(w->status), "its runner was killed by");
-    else if (w->opened && w->ranks->rank() > 0 && w->in_command)
+    else if (w->opened && w->ranks->rank() > 0 && !w->ends)
         lose_own(w, 0, "its runner ended early");
 }
 
-void dlb_ranks_watch_command(struct dlb_ranks_watch *w, bool begins)
+void dlb_ranks_watch_command(struct dlb_ranks_watch *w, bool begins, bool answered)
 {
-    w->in_command = w->busy = begins;
+    w->in_command = begins;
+    w->busy = begins && !answered;
     w->n_commands += begins;
     w->cancelled = false;
     w->signs_ns = dlb_now_ns();
@@ -108,6 +110,12 @@ bool dlb_ranks_watch_interrupt(struct dlb_ranks_watch *w)
     return true;
 }
 
+static void cancel_runner(const struct dlb_ranks_watch *w)
+{
+    atomic_store(&w->how->meet->cancelled, true);
+    (void)kill(w->how->runner, SIGUSR1);
+}
+
 void dlb_ranks_watch_cancel(struct dlb_ranks_watch *w)
 {
     struct dlb_ranks_note note = {
@@ -117,7 +125,7 @@ void dlb_ranks_watch_cancel(struct dlb_ranks_watch *w)
     w->cancelled = true;
     tell_all(w, &note);
     if (w->ranks->rank() == 0)
-        (void)kill(w->how->runner, SIGUSR1);
+        cancel_runner(w);
 }
 
 /* A note of an earlier command comes too late. */
@@ -126,7 +134,7 @@ static void cancel_here(struct dlb_ranks_watch *w)
     if (w->ranks->rank() == 0)
         dlb_ranks_watch_cancel(w);
     else
-        (void)kill(w->how->runner, SIGUSR1);
+        cancel_runner(w);
 }
 
 static void take(struct dlb_ranks_watch *w, const struct dlb_ranks_note *note, uint32_t from)
@@ -179,6 +187,23 @@ static void look_at_ranks(struct dlb_ranks_watch *w, uint64_t now_ns)
     }
 }
 
+static uint64_t later(uint64_t at_ns, uint64_t by_ns, uint64_t most_ns)
+{
+    return at_ns + by_ns < most_ns ? at_ns + by_ns : most_ns;
+}
+
+/* Silence counts only while this process looks: a job that was stopped, or whose machine was, has
+ * heard nothing meanwhile and goes on. */
+static void forgive_pause(struct dlb_ranks_watch *w, uint64_t now_ns)
+{
+    uint64_t pause_ns = w->looked_ns > 0 ? now_ns - w->looked_ns : 0;
+    if (pause_ns < PAUSE_NS)
+        return;
+    for (uint32_t i = 0; i < w->ranks->size(); i++)
+        w->seen[i].at_ns = later(w->seen[i].at_ns, pause_ns, now_ns);
+    w->signs_ns = later(w->signs_ns, pause_ns, now_ns);
+}
+
 bool dlb_ranks_watch_look(struct dlb_ranks_watch *w)
 {
     struct dlb_ranks_note note;
@@ -186,6 +211,7 @@ bool dlb_ranks_watch_look(struct dlb_ranks_watch *w)
     uint64_t now_ns = dlb_now_ns();
     if (!w->opened || w->over || now_ns - w->looked_ns < LOOK_NS)
         return !w->over;
+    forgive_pause(w, now_ns);
     w->looked_ns = now_ns;
     dlb_ranks_watch_reap(w, false);
     while (w->ranks->heard(&note, &from))

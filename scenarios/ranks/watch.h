@@ -23,6 +23,7 @@ struct dlb_ranks_watch {
     bool opened, interrupted, runner_ended,
         over; /* over: a rank is lost, or this one is told to end */
     bool in_command, cancelled;
+    bool ends;                   /* the runner was told to end */
     bool busy;                   /* the runner has a command, and has not answered */
     uint32_t n_commands;         /* so far; all ranks count the same */
     int status;                  /* of the runner, if it has ended */
@@ -35,8 +36,8 @@ struct dlb_ranks_watch {
 void dlb_ranks_watch_begin(struct dlb_ranks_watch *watch, const struct dlb_speaker_how *how);
 void dlb_ranks_watch_opened(struct dlb_ranks_watch *watch); /* the ranks know each other */
 
-/* Runners begin or end a command. */
-void dlb_ranks_watch_command(struct dlb_ranks_watch *watch, bool begins);
+/* Runners begin or end a command. `answered`: this rank's has already done it. */
+void dlb_ranks_watch_command(struct dlb_ranks_watch *watch, bool begins, bool answered);
 
 /* Often. False: no rank can go on. */
 bool dlb_ranks_watch_look(struct dlb_ranks_watch *watch);

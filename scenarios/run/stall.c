@@ -32,8 +32,9 @@ uint64_t dlb_stall_ns(const struct dlb_plan *plan, const struct dlb_task *task)
     const struct dlb_spec *spec = dlb_task_spec(plan, task);
     if (!spec)
         return STALL_NS;
-    if (!(spec->device.hang_s > 0)) /* a debugger may hold the GPU for as long as it likes */
-        return 0;
+    double hang_s = spec->device.kind == dlb_device_emulated() ? 0 : spec->device.hang_s;
+    if (spec->device.kind != dlb_device_emulated() && !(hang_s > 0))
+        return 0; /* a debugger may hold the GPU for as long as it likes */
     double timeout_s = ceiling_timeout_s(plan, task);
     if (timeout_s > 0)
         return (uint64_t)((timeout_s + CEILING_MARGIN_S) * 1e9);
@@ -44,5 +45,5 @@ uint64_t dlb_stall_ns(const struct dlb_plan *plan, const struct dlb_task *task)
     /* Workers that exceed loader.timeout_s must fail by that limit, not by this one. */
     /* Nor is it the GPU's limit. */
     return (uint64_t)(fmax(longest, (double)STALL_NS) + loader->worker_init_ms * 1e6 +
-                      (loader->timeout_s + spec->device.hang_s) * 1e9);
+                      (loader->timeout_s + hang_s) * 1e9);
 }

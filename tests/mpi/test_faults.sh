@@ -5,13 +5,49 @@ source "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 source "$DLB_SOURCE_DIR/tests/mpi/mpi.sh"
 find_mpi
 
+# Rank 2 has a TMPDIR that is not there, or a program without a module beside it.
+mkdir -p alone
+cp "$dlbench" alone/dlbench
+cat >on_ranks <<EOF
+#!/bin/sh
+program=$dlbench
+case "\$SPOILT-\${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}" in
+    tmpdir-2) export TMPDIR=/there/is/none ;;
+    module-2) program=alone/dlbench ;;
+esac
+exec "\$program" "\$@"
+EOF
+chmod 755 on_ranks
+limit_s=30
+
 for mpi in "${implementations[@]}"; do
-    # --- a runner is killed
-    start_ranks "$mpi" runner
+    # --- a rank that cannot begin ends the job, and is named with the reason
+    launcher "$mpi" "$n_ranks"
+    start_s=$SECONDS
+    SPOILT=tmpdir run "${launch[@]}" ./on_ranks run "${brief[@]}" --run-name tmpdir
+    expect [ "$code" -ne 0 ]
+    expect [ $((SECONDS - start_s)) -le 10 ]
+    expect_err 'rank 2 on .*E_RANK_LOST'
+    expect_err '/there/is/none'
+    start_s=$SECONDS
+    SPOILT=module run "${launch[@]}" ./on_ranks run "${brief[@]}" --run-name module
+    expect [ "$code" -ne 0 ]
+    expect [ $((SECONDS - start_s)) -le 10 ]
+    expect_err 'rank 2 on .*E_RANKS_NO_MODULE'
+    expect_no_file results/module
+
+    # --- a runner is killed: what was measured is kept, and --resume goes on with it
+    start_ranks "$mpi" runner --set generate.samples=12800 --set run.repeats=8
+    sleep 5
     kill -9 "$(runner_of_rank runner 2)"
     expect_end 10 runner
     expect [ "$code" -ne 0 ]
     expect_err 'rank 2 on .*SIGKILL.*E_RANK_LOST'
+    n_before=$(json_get results/runner/summary.json 'd["cells"][0]["repeats"]')
+    launcher "$mpi" "$n_ranks"
+    run "${launch[@]}" "$dlbench" run --resume results/runner
+    expect_exit 0
+    expect [ "$(json_get results/runner/summary.json "(d['partial'], d['cells'][0]['repeats'] > $n_before)")" = '(False, True)' ]
     rm -rf results/runner
 
     # --- rank 0's runner is killed
@@ -27,6 +63,7 @@ for mpi in "${implementations[@]}"; do
     kill -9 "$(speaker_of_rank speaker 3)"
     expect_end 10 speaker
     expect [ "$code" -ne 0 ]
+    expect_err 'SIGNAL 9|signal 9' # the launcher says which rank
     rm -rf results/speaker
 
     # --- a cell is killed: that repetition fails on all ranks, and says where

@@ -30,6 +30,7 @@ static _Noreturn void be_rank(uint32_t rank, part_fn *part)
     struct dlb_err err;
     int fd = -1, status = 0;
     fake_rank = rank;
+    atomic_store(&fake->speaker[rank], getpid());
     (void)alarm(TEST_S);
     if (dlb_link_make(&link, &fd, &err))
         _exit(90);
@@ -37,7 +38,7 @@ static _Noreturn void be_rank(uint32_t rank, part_fn *part)
     if (runner == 0) {
         (void)close(fd);
         (void)alarm(TEST_S);
-        int code = dlb_link_join(&link, &err) ? 91 : part(&link);
+        int code = dlb_link_join(&link) ? part(&link) : 91;
         if (link.rank == 0)
             (void)dlb_link_send(&link, DLB_SAY_END, NULL, &err);
         _exit(code);

@@ -28,6 +28,7 @@ struct fake_shared {
     struct dlb_ranks_word word[FAKE_RANKS];
     struct fake_mail mail[FAKE_RANKS][FAKE_RANKS]; /* [from][to] */
     _Atomic uint32_t n_aborted;
+    _Atomic pid_t speaker[FAKE_RANKS];
 };
 
 static struct fake_shared *fake;

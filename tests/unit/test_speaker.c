@@ -205,12 +205,189 @@ static void test_stopped_speaker(void **state)
     assert_int_equal(codes[0], 0);
 }
 
+/* --- a runner that cannot begin is named at once */
+
+static int end_early(struct dlb_link *link)
+{
+    (void)link;
+    return 3;
+}
+
+static int expect_early(struct dlb_link *link)
+{
+    uint64_t start_ns = dlb_now_ns();
+    int code = expect_lost(link, "rank 1 on node1: its runner ended early");
+    return code ? code : dlb_now_ns() - start_ns < DEADLINE_NS ? 0 : 24;
+}
+
+static void test_early_end(void **state)
+{
+    (void)state;
+    part_fn *const parts[FAKE_RANKS] = {expect_early, end_early, take_command};
+    int codes[FAKE_RANKS];
+    run_ranks(parts, codes);
+    assert_int_equal(codes[0], 0);
+}
+
+/* --- a command that another rank's failure ends is ended at a rank that has not read it yet, and
+ * the next command is not */
+
+static int answer_as(struct dlb_link *link, enum dlb_message_kind kind)
+{
+    struct dlb_err err;
+    json_t *answer = json_object();
+    int rc = dlb_link_send(link, kind, answer, &err);
+    json_decref(answer);
+    return rc ? 40 : 0;
+}
+
+static int begin_next(struct dlb_link *link)
+{
+    struct dlb_message message;
+    if (!dlb_message_receive(link->fd, &message) || message.kind != DLB_SAY_COMMAND)
+        return 41;
+    free(message.bytes);
+    dlb_link_begin(link);
+    return 0;
+}
+
+/* A runner that ends before rank 0's has is lost. */
+static int await_end(struct dlb_link *link)
+{
+    struct dlb_message message;
+    if (!dlb_message_receive(link->fd, &message))
+        return 46;
+    free(message.bytes);
+    return message.kind == DLB_SAY_END ? 0 : 47;
+}
+
+static int fail_first(struct dlb_link *link)
+{
+    int code = begin_next(link);
+    code = code ? code : answer_as(link, DLB_SAY_FAILED);
+    code = code ? code : begin_next(link);
+    code = code ? code : answer_as(link, DLB_SAY_ANSWER);
+    return code ? code : await_end(link);
+}
+
+static int read_late(struct dlb_link *link)
+{
+    (void)dlb_sleep_until_ns(dlb_now_ns() + 1000 * DLB_NS_PER_MS);
+    int code = begin_next(link);
+    if (!code && !atomic_load(&link->cancel))
+        return 42;
+    code = code ? code : answer_as(link, DLB_SAY_ANSWER);
+    code = code ? code : begin_next(link);
+    if (!code && atomic_load(&link->cancel))
+        return 43;
+    code = code ? code : answer_as(link, DLB_SAY_ANSWER);
+    return code ? code : await_end(link);
+}
+
+static int lead_twice(struct dlb_link *link)
+{
+    struct dlb_err err;
+    struct dlb_message message;
+    int code = 0;
+    for (int i = 0; i < 2 && !code; i++) {
+        json_t *command = json_object();
+        dlb_meet_reset(link->meet);
+        dlb_link_begin(link);
+        code = dlb_link_send(link, DLB_SAY_COMMAND, command, &err) ? 44 : 0;
+        json_decref(command);
+        code = code ? code : answer_as(link, DLB_SAY_ANSWER);
+        if (!code && dlb_link_await(link, DLB_SAY_ANSWERS, &message, &err))
+            return 45;
+        free(message.bytes);
+    }
+    return code;
+}
+
+static void test_early_cancel(void **state)
+{
+    (void)state;
+    part_fn *const parts[FAKE_RANKS] = {lead_twice, read_late, fail_first};
+    int codes[FAKE_RANKS];
+    run_ranks(parts, codes);
+    for (int i = 0; i < FAKE_RANKS; i++)
+        assert_int_equal(codes[i], 0);
+}
+
+/* --- a job that was stopped as a whole, for longer than the deadline, goes on */
+
+#define PAUSE_NS (DEADLINE_NS + 2 * DLB_NS_PER_S)
+
+static void signal_all(int number)
+{
+    for (int i = 0; i < FAKE_RANKS; i++)
+        (void)kill(atomic_load(&fake->speaker[i]), number);
+}
+
+static int look_for(struct dlb_link *link, uint64_t ns)
+{
+    uint64_t end_ns = dlb_now_ns() + ns;
+    while (dlb_now_ns() < end_ns)
+        if (dlb_link_look(link))
+            return 50;
+        else
+            (void)dlb_sleep_until_ns(dlb_now_ns() + 50 * DLB_NS_PER_MS);
+    return 0;
+}
+
+static int last_through(struct dlb_link *link)
+{
+    int code = begin_next(link);
+    code = code ? code : look_for(link, PAUSE_NS + 3 * DLB_NS_PER_S);
+    code = code ? code : answer_as(link, DLB_SAY_ANSWER);
+    return code ? code : await_end(link);
+}
+
+static int pause_all(struct dlb_link *link)
+{
+    int code = begin_next(link);
+    code = code ? code : look_for(link, DLB_NS_PER_S);
+    signal_all(SIGSTOP);
+    (void)dlb_sleep_until_ns(dlb_now_ns() + PAUSE_NS);
+    signal_all(SIGCONT);
+    code = code ? code : look_for(link, 2 * DLB_NS_PER_S);
+    code = code ? code : answer_as(link, DLB_SAY_ANSWER);
+    return code ? code : await_end(link);
+}
+
+static int lead_through(struct dlb_link *link)
+{
+    struct dlb_err err;
+    struct dlb_message message;
+    json_t *command = json_object();
+    dlb_meet_reset(link->meet);
+    dlb_link_begin(link);
+    int code = dlb_link_send(link, DLB_SAY_COMMAND, command, &err) ? 51 : 0;
+    json_decref(command);
+    code = code ? code : look_for(link, PAUSE_NS + 3 * DLB_NS_PER_S);
+    code = code ? code : answer_as(link, DLB_SAY_ANSWER);
+    if (code || dlb_link_await(link, DLB_SAY_ANSWERS, &message, &err))
+        return code ? code : 52;
+    free(message.bytes);
+    return 0;
+}
+
+static void test_pause(void **state)
+{
+    (void)state;
+    part_fn *const parts[FAKE_RANKS] = {lead_through, pause_all, last_through};
+    int codes[FAKE_RANKS];
+    run_ranks(parts, codes);
+    for (int i = 0; i < FAKE_RANKS; i++)
+        assert_int_equal(codes[i], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hello_and_clocks), cmocka_unit_test(test_cells_meet),
         cmocka_unit_test(test_killed_runner),    cmocka_unit_test(test_stopped_runner),
-        cmocka_unit_test(test_stopped_speaker),
+        cmocka_unit_test(test_stopped_speaker),  cmocka_unit_test(test_early_end),
+        cmocka_unit_test(test_early_cancel),     cmocka_unit_test(test_pause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

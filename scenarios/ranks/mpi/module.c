@@ -70,7 +70,7 @@ static bool open_mpi(const struct dlb_ranks_idle *how, char *why, size_t n_why)
 {
     int given = 0, length = 0;
     idle = *how;
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SINGLE, &given) != MPI_SUCCESS ||
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS ||
         MPI_Comm_dup(MPI_COMM_WORLD, &control) != MPI_SUCCESS ||
         MPI_Comm_dup(MPI_COMM_WORLD, &rounds) != MPI_SUCCESS ||
         MPI_Type_contiguous(sizeof(struct dlb_ranks_word) / 8, MPI_INT64_T, &word_type) ||
