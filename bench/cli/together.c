@@ -25,8 +25,8 @@ struct dlb_link *dlb_together(void)
 
 #define AFTER_RANK_0_NS (2 * DLB_NS_PER_S)
 
-/* Of an error that all ranks meet only rank 0's is to be read: when it ends the launcher kills the
- * others. One that another rank meets alone is read after this time. */
+/* Of an error that all ranks meet only rank 0's is to be read: when it ends most launchers kill the
+ * others. One that another machine meets alone is read after this time, from its first rank. */
 static int print_once(const struct dlb_launcher *launcher, const struct dlb_err *err)
 {
     const struct timespec later = dlb_timespec(AFTER_RANK_0_NS);
@@ -35,7 +35,8 @@ static int print_once(const struct dlb_launcher *launcher, const struct dlb_err 
     if (launcher->rank == 0)
         return dlb_print_err(err);
     (void)nanosleep(&later, NULL);
-    if (!launcher->module) /* which all ranks lack, and srun may kill none */
+    if (!launcher->module ||
+        launcher->local_rank > 0) /* of a module that all lack, each has this */
         return dlb_exit_code(err->status);
     (void)gethostname(node, sizeof(node) - 1);
     (void)dlb_err_text(err, text, sizeof(text));
@@ -84,11 +85,11 @@ static bool run_here(int *code)
     struct dlb_err err;
     (void)setsid();
     dlb_launcher_forget();
-    *code = DLB_EXIT_FAILED;
-    if (!dlb_link_join(&link_here))
+    int rc = dlb_link_join(&link_here, &err);
+    is_linked = rc == DLB_OK;
+    *code = rc == DLB_END ? DLB_EXIT_FAILED : rc ? dlb_print_err(&err) : DLB_EXIT_OK;
+    if (rc)
         return true;
-    is_linked = true;
-    *code = DLB_EXIT_OK;
     if (link_here.size > 1)
         dlb_rank_gpu_choose(link_here.local_rank);
     if (link_here.rank == 0)

@@ -15,7 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HELLO_S 30 /* for all ranks to start, before rank 0 says that it waits */
+#define HELLO_S 30  /* for all ranks to start, before rank 0 says that it waits */
+#define START_S 300 /* ... and before it ends the job */
 
 struct head {
     uint32_t kind;
@@ -122,17 +123,28 @@ void dlb_link_begin(struct dlb_link *link)
         atomic_store(&link->cancel, true);
 }
 
-bool dlb_link_join(struct dlb_link *link)
+/* The speaker is in MPI_Init, where a signal ends it: then the launcher ends the job. */
+static int give_up(struct dlb_err *err)
+{
+    (void)kill(getppid(), SIGTERM);
+    return dlb_fail(err, DLB_ERR_RANK_LOST, NULL, DLB_NO_OFFSET,
+                    "not all ranks have started within %d s", START_S);
+}
+
+int dlb_link_join(struct dlb_link *link, struct dlb_err *err)
 {
     struct sigaction action = {.sa_handler = on_cancel};
     struct dlb_message hello;
     (void)sigemptyset(&action.sa_mask);
     joined = link;
     (void)sigaction(SIGUSR1, &action, NULL);
-    if (link->rank == 0 && !is_there_within(link->fd, HELLO_S * 1000))
+    if (link->rank == 0 && !is_there_within(link->fd, HELLO_S * 1000)) {
         dlb_say_note("waiting for MPI: after %d s not all ranks have started", HELLO_S);
+        if (!is_there_within(link->fd, (START_S - HELLO_S) * 1000))
+            return give_up(err);
+    }
     if (!dlb_message_receive(link->fd, &hello))
-        return false;
+        return DLB_END;
     json_t *doc = json_loads(hello.bytes, 0, NULL);
     link->rank = (uint32_t)dlb_json_u64(doc, "rank", 0);
     link->size = (uint32_t)dlb_json_u64(doc, "size", 1);
@@ -140,7 +152,7 @@ bool dlb_link_join(struct dlb_link *link)
     dlb_json_take_text(doc, "mpi", link->mpi, sizeof(link->mpi));
     json_decref(doc);
     free(hello.bytes);
-    return true;
+    return DLB_OK;
 }
 
 static int lose(struct dlb_link *link, const char *why)

@@ -67,9 +67,10 @@ struct dlb_link {
 /* Sockets and shared memory of both processes; speaker_fd is the speaker's end. */
 int dlb_link_make(struct dlb_link *link, int *speaker_fd, struct dlb_err *err);
 
-/* In the runner, after the fork: waits for the speaker's hello. Rank 0 says so if that takes long.
- * False: the speaker has ended, and has said why itself. */
-bool dlb_link_join(struct dlb_link *link);
+/* In the runner, after the fork: waits for the speaker's hello. Rank 0 says so if that takes long,
+ * and ends the job if it takes minutes (DLB_ERR_RANK_LOST). DLB_END: the speaker has ended, and has
+ * said why itself. */
+int dlb_link_join(struct dlb_link *link, struct dlb_err *err);
 
 int dlb_link_send(struct dlb_link *link, enum dlb_message_kind kind, const json_t *doc,
                   struct dlb_err *err);

@@ -38,7 +38,7 @@ static _Noreturn void be_rank(uint32_t rank, part_fn *part)
     if (runner == 0) {
         (void)close(fd);
         (void)alarm(TEST_S);
-        int code = dlb_link_join(&link) ? part(&link) : 91;
+        int code = dlb_link_join(&link, &err) ? 91 : part(&link);
         if (link.rank == 0)
             (void)dlb_link_send(&link, DLB_SAY_END, NULL, &err);
         _exit(code);
