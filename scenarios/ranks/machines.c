@@ -34,14 +34,15 @@ int dlb_machines_check(const json_t *machines, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* The number of ranks on the machine of `one`. */
+/* The number of ranks on the machine of `one`, which is among them. */
 static uint32_t ranks_beside(const json_t *machines, const json_t *one)
 {
     const json_t *other;
-    uint32_t n = 0;
+    uint32_t n = 1;
     size_t i;
     json_array_foreach(machines, i, other)
-        n += strcmp(dlb_json_text(one, "node"), dlb_json_text(other, "node")) == 0;
+        n += other != one &&
+             json_equal(json_object_get(one, "node"), json_object_get(other, "node"));
     return n;
 }
 
