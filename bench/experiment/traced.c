@@ -13,17 +13,18 @@
 /* Of dlbench's own workers; those of PyTorch have stamps, whose cost the result has. */
 static void say_cost(const struct dlb_timeline *timeline)
 {
-    double n_records = 0, time_ns = 0, each_ns = dlb_trace_record_ns();
+    double n_records = 0, time_ns = 0;
     if (timeline->names.n > 0)
         return;
     for (uint32_t i = 0; i < timeline->n_tracks; i++) {
         const struct dlb_timeline_track *track = &timeline->track[i];
         if (track->track != DLB_TRACK_WORKER || track->n == 0)
             continue;
-        n_records += (double)(track->n + track->n_lost);
-        time_ns += (double)(timeline->end_ns - timeline->start_ns);
+        n_records += (double)track->n; /* of a full ring those that are left, in their time */
+        time_ns += (double)(track->record[track->n - 1].end_ns - track->record[0].start_ns);
     }
-    if (n_records * each_ns > 0)
+    double each_ns = dlb_trace_record_ns();
+    if (n_records * each_ns > 0 && time_ns > 0)
         dlb_say_note("recording took %.2g%% of the workers' time: %.0f records of %.1f ns",
                      100 * n_records * each_ns / time_ns, n_records, each_ns);
 }
