@@ -138,6 +138,7 @@ struct dlb_memory {
 };
 
 #define DLB_MAX_SKIPPED_NAMED 16
+#define DLB_UNFORESEEN UINT64_MAX /* it depends on what happens until then */
 
 /* How workers read in the end. */
 struct dlb_io_used {
@@ -180,6 +181,11 @@ struct dlb_loader {
     /* Batches are in another process, which copies each of them once, as a copy from pageable
      * memory does, before next() returns it: the device's copy then has no bytes. */
     bool elsewhere;
+    /* When the consumer will ask for the batch after the one that its next call of next() asks for:
+     * a time of core/base/clock.h; 0: as soon as it has that one; DLB_UNFORESEEN. A loader of
+     * another process need not wait for that question then. Before each call of next(). NULL:
+     * nothing is asked before it is wanted. */
+    void (*foresee)(void *ld, uint64_t asks_ns);
     /* The measured window opens, or closes; with several devices at one loader, that of any. NULL:
      * nothing is measured. */
     void (*measure)(void *ld, bool opens);

@@ -4,7 +4,9 @@
  * in it part the wait from the copy.
  *
  * A batch is asked for when the consumer asks for it: with 0 workers it is loaded then, as in
- * PyTorch. With several accelerators a thread signals job->ready when the interpreter answers. */
+ * PyTorch. The question says when the one after it will come: the interpreter does not wait for
+ * that one, because a training script's next() does not wait for another process to be scheduled.
+ * With several accelerators a thread signals job->ready when the interpreter answers. */
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/host/group.h"
@@ -28,8 +30,10 @@ struct torch {
     const struct dlb_job *job;
     struct dlb_interpreter_how how;
     struct dlb_interpreter interpreter;
-    bool asked;        /* for a batch that was not told of yet */
-    uint64_t asked_ns; /* since when */
+    bool asked;           /* for a batch that was not told of yet */
+    uint64_t asked_ns;    /* since when */
+    uint64_t foreseen_ns; /* dlb_loader.foresee */
+    bool ahead;           /* the next question may be answered before it is asked */
     uint64_t seq, n_delivered, n_samples, first_ns;
     struct dlb_event question; /* signalled for the bell when a batch is asked for */
     pthread_t bell;
@@ -122,6 +126,7 @@ static int torch_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
     struct torch *self = ld;
 
     self->job = job;
+    self->foreseen_ns = DLB_UNFORESEEN;
     self->rings = dlb_torch_rings(job->trace, job->nth);
     self->how = (struct dlb_interpreter_how){.python = job->python,
                                              .settings = job->settings,
@@ -164,13 +169,19 @@ static int torch_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
                         : rc;
 }
 
+static void torch_foresee(void *ld, uint64_t asks_ns)
+{
+    ((struct torch *)ld)->foreseen_ns = asks_ns;
+}
+
 static int ask(struct torch *self, struct dlb_err *err)
 {
     if (self->asked)
         return DLB_OK;
-    int rc = dlb_link_ask(&self->interpreter.link, DLB_LINK_NEXT, 0, err);
+    int rc = dlb_link_ask(&self->interpreter.link, DLB_LINK_NEXT, self->foreseen_ns, err);
     self->asked_ns = dlb_now_ns();
     self->asked = rc == DLB_OK;
+    self->ahead = self->foreseen_ns != DLB_UNFORESEEN;
     if (self->bell_runs)
         dlb_event_signal(&self->question);
     return rc;
@@ -209,8 +220,11 @@ static int torch_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool
     bool answered = false;
 
     *got = false;
-    if (!self->asked && is_overdue(self))
-        return DLB_END;
+    if (!self->asked && is_overdue(self)) {
+        if (!self->ahead)
+            return DLB_END;
+        self->foreseen_ns = DLB_UNFORESEEN; /* the one that is under way is the last */
+    }
     int rc = ask(self, err);
     if (rc == DLB_OK)
         rc = dlb_link_wait(&self->interpreter.link, timeout_ns, &answer, &answered, err);
@@ -351,6 +365,7 @@ const struct dlb_loader dlb_ld_torch = {
     .begin_epoch = torch_begin_epoch,
     .next = torch_next,
     .elsewhere = true,
+    .foresee = torch_foresee,
     .measure = torch_measure,
     .release = torch_release,
     .dismiss = torch_dismiss,

@@ -13,7 +13,8 @@
 
 enum dlb_link_question {
     DLB_LINK_EPOCH = 1,
-    DLB_LINK_NEXT,
+    DLB_LINK_NEXT, /* with dlb_loader.foresee's time: from then on the batch after it is answered
+                      without a question, which may come later */
     DLB_LINK_STOP,
     DLB_LINK_WINDOW, /* it opens (1) or closes (0); no answer */
     DLB_LINK_STATS,  /* READY, with what was measured */
@@ -31,7 +32,7 @@ enum dlb_link_kind {
 enum dlb_link_batch {
     DLB_LB_SAMPLES,
     DLB_LB_BYTES,
-    DLB_LB_ASKED, /* the interpreter saw the question */
+    DLB_LB_ASKED, /* the interpreter saw the question, or foresaw it */
     DLB_LB_READY, /* a worker had finished it; without stamps: ASKED if it came at once, or TAKEN */
     DLB_LB_TAKEN, /* next() returned it: its copy began */
     DLB_LB_WORKER, /* that made it */

@@ -3,11 +3,14 @@
     serve.py FD      FD: a socket of whole packets (SOCK_SEQPACKET)
 
 The first packet is the set-up, a JSON object. What follows are records of little-endian u64: (question, number) from the cell, and
-(answer, ...) to it. A NEXT is answered by BATCH, once the batch was copied as .to() copies it from pageable memory: samples, bytes, when it
-was asked for, when a worker had finished it, when next() returned it, which worker. READY and FAILED carry JSON behind their first number.
+(answer, ...) to it. A NEXT is answered by BATCH, once the batch was copied as .to() copies it from pageable memory: samples, bytes, when
+it was asked for, when a worker had finished it, when next() returned it, which worker. READY and FAILED carry JSON behind their first
+number.
 
-The loop is what a training script has: iter(), next(), and the batch of before is dropped when the next one is there. There is no
-thread here, and a question is waited for in recv(), without the interpreter's lock. Workers that are spawned import this file again, so
+The loop is what a training script has: iter(), next(), and the batch of before is dropped when the next one is there. A script's loop
+does not wait for another process to be scheduled. So the number of a NEXT says when the NEXT after it will come (0: at once; FOREVER:
+that is not known), and from then on that one is answered before it comes. There is no thread here, and a question is waited for in
+select() or recv(), without the interpreter's lock. Workers that are spawned import this file again, so
 nothing happens on import.
 """
 
@@ -19,6 +22,7 @@ import json
 import multiprocessing
 import multiprocessing.util
 import os
+import select
 import shutil
 import socket
 import struct
@@ -36,6 +40,7 @@ EPOCH, NEXT, STOP, WINDOW, STATS, PING = 1, 2, 3, 4, 5, 6
 READY, FAILED, BEGUN, BATCH, END = 1, 2, 3, 4, 5
 QUESTION = struct.Struct("<2Q")
 ANSWER = struct.Struct("<7Q")
+FOREVER = 2**64 - 1
 STAMP_NEXT = 3  # dlbench_stamps.NEXT
 SOON_NS = 1000000  # a batch that takes no longer was there when it was asked for, if no stamp tells
 WEIGHT_BYTES = 33500000  # just below the 32 MiB up to which a freed block raises malloc's limits
@@ -221,6 +226,7 @@ class Server:
         self.channel, self.source, self.batches, self.kept = channel, source, batches, kept
         self.iterator, self.batch, self.pages = None, None, None
         self.n_epochs, self.n_taken, self.n_samples, self.window, self.opened, self.opened_ns = 0, 0, 0, None, None, 0
+        self.foreseen_ns, self.is_ahead = None, False  # the next NEXT; whether it is answered
 
     def say(self, kind, a=0, b=0, c=0, d=0, e=0, f=0):
         self.channel.send(ANSWER.pack(kind, a, b, c, d, e, f))
@@ -323,14 +329,29 @@ class Server:
             out["once"] = {"epochs": self.n_epochs, "more": more, "fewer": fewer}
         self.tell(READY, out)
 
+    def answer_next(self, foreseen_ns):
+        if not self.is_ahead:
+            self.next()
+        has_more = self.kept or self.iterator is not None
+        self.is_ahead, self.foreseen_ns = False, foreseen_ns if has_more and foreseen_ns != FOREVER else None
+
+    def answer_ahead(self):
+        """Answers the foreseen question if it is time and no question is there."""
+        left_ns = max(self.foreseen_ns - time.monotonic_ns(), 0)
+        if not select.select([self.channel], [], [], left_ns / 1e9)[0]:
+            self.next()
+            self.is_ahead, self.foreseen_ns = True, None
+
     def serve(self):
         question = bytearray(QUESTION.size)
         while True:
+            if self.foreseen_ns is not None:
+                self.answer_ahead()
             if self.channel.recv_into(question) != QUESTION.size:
                 return  # the cell is gone
             kind, number = QUESTION.unpack(question)
             if kind == NEXT:
-                self.next()
+                self.answer_next(number)
             elif kind == EPOCH:
                 self.begin(number)
             elif kind == WINDOW:

@@ -1,6 +1,7 @@
 #include "loaders/train/accelerator.h"
 
 #include "core/base/clock.h"
+#include "loaders/train/elsewhere.h"
 #include "loaders/train/host_part.h"
 #include "loaders/train/show.h"
 #include "loaders/train/verify.h"
@@ -205,17 +206,6 @@ static uint64_t while_copying_ns(const struct dlb_device *device, uint64_t copie
     return copied_ns > now_ns ? copied_ns - now_ns : 0;
 }
 
-/* A batch of another process: it says whether it came late, and the wait ended where its copy
- * began. Where several share a loader, another one may have asked for it, earlier. */
-static void end_wait_elsewhere(struct dlb_accelerator *a)
-{
-    uint64_t taken_ns = a->batch.taken_ns > a->since_ns ? a->batch.taken_ns : a->since_ns;
-
-    if (taken_ns < a->step.wait_end_ns)
-        a->step.wait_end_ns = taken_ns;
-    a->step.late = a->batch.late;
-}
-
 /* Takes the next batch, if there is one. A single accelerator does not sleep longer than until a
  * slot can be given back: a worker may be waiting for that slot. */
 static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, struct dlb_err *err)
@@ -230,6 +220,7 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
     /* First find out whether the batch was ready when it was requested. */
     if (!a->step.late && !how->loader->elsewhere)
         limit_ns = 0;
+    dlb_elsewhere_foresee(a);
     if (rc == DLB_OK)
         rc = how->loader->next(a->feed->loader_state,
                                limit_ns < patience_ns ? limit_ns : patience_ns, &a->batch, &got,
@@ -243,7 +234,7 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
         a->step.wait_start_ns = a->since_ns;
     a->step.wait_end_ns = dlb_now_ns();
     if (rc == DLB_OK && how->loader->elsewhere)
-        end_wait_elsewhere(a);
+        dlb_elsewhere_taken(a);
     if (rc == DLB_OK)
         dlb_recorder_taken(&a->recorder, &a->step, &a->batch);
     else

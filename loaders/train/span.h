@@ -30,5 +30,7 @@ struct dlb_span {
 
 /* What the next batch is; `nth`: its number in its epoch. */
 enum dlb_mark dlb_span_next(struct dlb_span *span, uint64_t nth);
+/* Whether the next batch closes the window. */
+bool dlb_span_closes(const struct dlb_span *span, uint64_t nth);
 
 #endif

@@ -172,6 +172,58 @@ assert beside(module, 7) == ({"batch_sampler": [7]}, ["batch_sampler"])
 assert beside(types.SimpleNamespace(sampler=range(3), collate_fn=len), 7) == ({"sampler": range(3), "collate_fn": len}, [])
 PY
 
+# --- a batch is loaded when it is asked for, or when the question was said to come; one ahead, and none behind the last
+holds <<'PY'
+import select
+import socket
+import struct
+import threading
+import time
+import types
+from serve import BEGUN, BATCH, END, EPOCH, FOREVER, NEXT, STOP, Batches, Server
+
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+loaded = []
+
+def load():
+    for i in range(5):
+        loaded.append(time.monotonic_ns())
+        yield torch.zeros(2, 4)
+
+source = types.SimpleNamespace(loader=load(), sampler=None, board=None, most=None, opened=lambda batch, worker: (batch, worker, 0, False))
+server = threading.Thread(target=Server(theirs, source, Batches(torch, None), False).serve)
+server.start()
+
+def ask(kind, number):
+    ours.send(struct.pack("<2Q", kind, number))
+
+def answer():
+    return struct.unpack("<7Q", ours.recv(1000))[0]
+
+def is_silent():
+    return not select.select([ours], [], [], 0.1)[0]
+
+ask(EPOCH, 0)
+assert answer() == BEGUN and not loaded
+ask(NEXT, FOREVER)
+assert answer() == BATCH and is_silent() and len(loaded) == 1
+when_ns = time.monotonic_ns() + 2 * 10**8
+ask(NEXT, when_ns)
+assert answer() == BATCH and is_silent() and answer() == BATCH and is_silent() and len(loaded) == 3
+assert loaded[2] >= when_ns
+ask(NEXT, 0)  # it was answered; the one after it is, too
+assert answer() == BATCH and is_silent() and len(loaded) == 4
+ask(NEXT, time.monotonic_ns() + 10**12)
+assert is_silent()
+ask(NEXT, 0)  # before its time
+assert [answer(), answer()] == [BATCH, END] and is_silent()
+ask(NEXT, 0)
+assert is_silent()
+ask(STOP, 0)
+server.join(10)
+assert not server.is_alive()
+PY
+
 # --- files whose names are no module's, or another one's, and the same under spawn
 mkdir one.d two.d
 echo 'value = 1' >one.d/train.v2.py

@@ -39,7 +39,9 @@ static void add(struct dlb_window *window, struct dlb_step *s, struct dlb_consum
 {
     nth = s->first_of_epoch ? 0 : nth;
     s->nth = nth;
+    bool closes = dlb_span_closes(&span, nth);
     s->mark = dlb_span_next(&span, nth++);
+    assert_true(closes == (s->mark == DLB_MARK_CLOSE));
     dlb_window_add(window, s, out);
 }
 
