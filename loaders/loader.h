@@ -124,6 +124,7 @@ struct dlb_batch {
     uint64_t number;       /* within the epoch, as its worker counts: what traces call it */
     uint64_t ready_ns;     /* when it could be taken (core/base/clock.h) */
     uint64_t taken_ns;     /* dlb_loader.elsewhere: when it was returned there; its copy follows */
+    uint64_t copied_ns;    /* dlb_loader.elsewhere: and ended */
     bool late;             /* dlb_loader.elsewhere: it was not ready when it was asked for */
     uint32_t worker, slot;
 };

@@ -16,8 +16,7 @@
 static void say_cost(const json_t *python, uint32_t n_columns, struct dlb_text *out)
 {
     double trip_us = dlb_json_number(python, "round_trip_us");
-    double stamp_ns = dlb_json_number(python, "stamp_ns"),
-           frac = dlb_json_number(python, "stamps_frac");
+    double frac = dlb_json_number(python, "stamps_frac");
     char line[400];
 
     int n = snprintf(line, sizeof(line), "Python %.*s with torch %.*s",
@@ -25,11 +24,10 @@ static void say_cost(const json_t *python, uint32_t n_columns, struct dlb_text *
                      DLB_CUT(dlb_text_shown(python, "torch"), 60));
     if (isfinite(trip_us))
         n += snprintf(line + n, sizeof(line) - (size_t)n,
-                      "; a question and its answer take %.3g us a batch", trip_us);
-    if (isfinite(stamp_ns) && isfinite(frac))
-        (void)snprintf(line + n, sizeof(line) - (size_t)n,
-                       "; time stamps took %.2g%% of the work (%.3g ns each)", 100 * frac,
-                       stamp_ns);
+                      "; a question to it and the answer take %.3g us", trip_us);
+    if (isfinite(frac))
+        (void)snprintf(line + n, sizeof(line) - (size_t)n, "; time stamps took %.2g%% of the work",
+                       100 * frac);
     dlb_text_printf(out, "\n");
     dlb_text_fold(out, line, 0, n_columns);
 }
@@ -62,13 +60,14 @@ static double n_samples(const json_t *stages)
     return n;
 }
 
-/* The training loop's `next`, and transport, which is of both sides, have no share in the workers'
- * work. */
+/* The training loop's `next` and its garbage, and transport, which is of both sides, have no share
+ * in the workers' work. */
 static void say_stage(const json_t *stage, double n, double all_ns, struct dlb_text *out)
 {
     const char *name = dlb_json_text(stage, "name");
     double ns = dlb_json_number(stage, "sum_ns");
-    bool apart = (strcmp(name, "next") == 0 || strcmp(name, "transport") == 0) &&
+    bool apart = (strcmp(name, "next") == 0 || strcmp(name, "transport") == 0 ||
+                  strcmp(name, "loop_gc") == 0) &&
                  json_is_null(json_object_get(stage, "part"));
     size_t width = dlb_text_width(name, NAME_WIDTH);
 

@@ -17,8 +17,8 @@ import torch.utils.data
 from dlbench_trace import NO_SAMPLE, WINDOW, Rings
 from torch.utils.data import IterableDataset, get_worker_info
 
-GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC = range(6)
-STAGES = ("getitem", "load", "collate", "next", "transport", "gc")
+GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC = range(7)
+STAGES = ("getitem", "load", "collate", "next", "transport", "gc", "loop_gc")
 GOT, GOT_NS = 2 * GETITEM, 2 * GETITEM + 1  # their places in a row
 MAX_TRANSFORMS = 16
 N = len(STAGES) + MAX_TRANSFORMS
@@ -29,31 +29,35 @@ os.register_at_fork(after_in_child=_open.clear)
 
 
 class Board:
-    """The file: a row of (count, nanoseconds) for each process, then a number for each sample: how often it was asked for."""
+    """The file: a row of (count, nanoseconds) for each process; then such a pair for each: collected garbage, which is no progress that
+    the cell may wait for; then a number for each sample: how often it was asked for."""
 
     def __init__(self, path, n_workers, n_samples, trace=None):
         self.path, self.n_rows, self.names = path, n_workers + 1, list(STAGES)
         self.n_samples = n_samples if n_samples and n_samples <= MAX_COUNTED else 0
         self.n_words, self.loop, self.trace = self.n_rows * N * 2, os.getpid(), trace
         with open(path, "wb") as file:
-            os.posix_fallocate(file.fileno(), 0, self.n_words * 8 + self.n_samples * 4)  # a full disk kills who writes to a map
+            n_bytes = (self.n_words + 2 * self.n_rows) * 8 + self.n_samples * 4
+            os.posix_fallocate(file.fileno(), 0, n_bytes)  # a full disk kills who writes to a map
 
     def __getstate__(self):
         return {key: getattr(self, key) for key in ("path", "n_rows", "names", "n_samples", "loop", "trace")}
 
     def map(self, row=0):
-        """This process's row, the counts, the rings (or None), the file. Row 0 is the training loop's. A worker whose row was not named (Init) is of a loader
-        within the user's data, or still unpickles what it was sent. What it stamps counts nowhere."""
+        """This process's row, the counts, the rings (or None), the file, what garbage took. Row 0 is the training loop's. A worker whose
+        row was not named (Init) is of a loader within the user's data, or still unpickles what it was sent. What it stamps counts
+        nowhere."""
         found = _open.get(self.path) if row == 0 else None
         if found is None and row == 0 and (get_worker_info() or os.getpid() != self.loop):
-            found = memoryview(bytearray(N * 16)).cast("Q"), (), None, None
+            found = memoryview(bytearray(N * 16)).cast("Q"), (), None, None, memoryview(bytearray(16)).cast("Q")
         elif found is None:
             with open(self.path, "r+b") as file:
                 memory = mmap.mmap(file.fileno(), 0)
             numbers = memoryview(memory)
-            start, end = row * N * 16, self.n_rows * N * 16
+            start, garbage, end = row * N * 16, (self.n_rows * N + row) * 16, self.n_rows * (N + 1) * 16
             rings = Rings(self.trace, row) if self.trace else None
-            found = numbers[start : start + N * 16].cast("Q"), numbers[end:].cast("I"), rings, memory
+            own = numbers[start : start + N * 16].cast("Q"), numbers[garbage : garbage + 16].cast("Q")
+            found = own[0], numbers[end:].cast("I"), rings, memory, own[1]
         _open[self.path] = found
         return found
 
@@ -67,6 +71,15 @@ class Board:
         if rings:
             rings.add(stage, since_ns, now_ns)
         return now_ns
+
+    def collected(self, since_ns):
+        """Garbage: any thread may do that."""
+        _, _, rings, _, garbage = _open.get(self.path) or self.map()
+        now_ns = time.monotonic_ns()
+        garbage[0] += 1
+        garbage[1] += now_ns - since_ns
+        if rings:
+            rings.add_if_known(LOOP_GC if self.n_rows > 1 and os.getpid() == self.loop else GC, since_ns, now_ns)
 
     def asked(self, i):
         found = _open.get(self.path) or self.map()
@@ -91,8 +104,12 @@ class Board:
 
     def read(self):
         """All processes' sums: a (count, nanoseconds) for each stage."""
-        words = struct.unpack_from("<%dQ" % (self.n_rows * N * 2), self.map()[3])
-        return [(sum(words[2 * i :: 2 * N]), sum(words[2 * i + 1 :: 2 * N])) for i in range(len(self.names))]
+        words = struct.unpack_from("<%dQ" % (self.n_words + 2 * self.n_rows), self.map()[3])
+        rows, garbage = words[: self.n_words], words[self.n_words :]
+        sums = [(sum(rows[2 * i :: 2 * N]), sum(rows[2 * i + 1 :: 2 * N])) for i in range(len(self.names))]
+        sums[LOOP_GC] = garbage[:2] if self.n_rows > 1 else (0, 0)
+        sums[GC] = sum(garbage[::2]) - sums[LOOP_GC][0], sum(garbage[1::2]) - sums[LOOP_GC][1]
+        return sums
 
     def end_window(self, opened_ns, now_ns):
         rings = self.map()[2]
@@ -106,19 +123,22 @@ class Board:
             return 0, 0
         return sum(n > n_epochs for n in counts), sum(n < n_epochs for n in counts)
 
-    def cost_ns(self):
-        """Of a stamp, and of what is done for each sample of a map-style data set: means of many that time nothing. They are taken back."""
-        row, counts, rings, _ = self.map()
-        start_ns, n, bare = time.monotonic_ns(), 20000, Nothing()
+    def cost_ns(self, samples):
+        """Of a stamp, and of what is done for each sample of a wrapped data set: means of many that time nothing. They are taken back."""
+        row, counts, rings = self.map()[:3]
+        start_ns, n = time.monotonic_ns(), 20000
         for _ in range(n):
             self.add(NEXT, time.monotonic_ns())
         stamp_ns = (time.monotonic_ns() - start_ns) / n
-        indices = [0] * n
-        start_ns = time.monotonic_ns()
-        Samples(self, bare).__getitems__(indices)
-        middle_ns = time.monotonic_ns()
-        [bare[i] for i in indices]
-        sample_ns = (2 * middle_ns - start_ns - time.monotonic_ns()) / n
+        if not isinstance(samples, Samples):
+            sample_ns = stamp_ns
+        else:
+            bare, indices = Together() if samples.gives_batches() else Nothing(), [0] * n
+            start_ns = time.monotonic_ns()
+            Samples(self, bare, samples.has_parts).__getitems__(indices)
+            middle_ns = time.monotonic_ns()
+            bare.__getitems__(indices) if samples.gives_batches() else [bare[i] for i in indices]
+            sample_ns = (2 * middle_ns - start_ns - time.monotonic_ns()) / n
         for place in (2 * NEXT, 2 * NEXT + 1, GOT, GOT_NS):
             row[place] = 0
         if len(counts) > 0:
@@ -129,7 +149,7 @@ class Board:
 
 
 class Collections:
-    """What Python calls when it begins and ends to collect garbage. These times are within other stages: an object that is made begins one."""
+    """What Python calls when it begins and ends to collect garbage, which an object that is made begins: within other stages, or between."""
 
     def __init__(self, board):
         self.board, self.since_ns = board, 0
@@ -138,7 +158,7 @@ class Collections:
         if phase == "start":
             self.since_ns = time.monotonic_ns()
         elif self.since_ns:
-            self.board.add(GC, self.since_ns)
+            self.board.collected(self.since_ns)
 
 
 def stamp_collections(board):
@@ -152,6 +172,13 @@ class Nothing:
 
     def __getitem__(self, i):
         return None
+
+
+class Together(Nothing):
+    """The same, of which a batch is asked for at once."""
+
+    def __getitems__(self, indices):
+        return [None] * len(indices)
 
 
 class Call:
@@ -239,10 +266,14 @@ class Init:
 
 
 class Samples:
-    """A map-style data set with stamps."""
+    """A map-style data set with stamps. `has_parts`: parts of a sample have stamps of their own. Then each sample has one, too, so that
+    sums agree wherever a window cuts a batch."""
 
-    def __init__(self, board, dataset):
-        self.board, self.dataset = board, dataset
+    def __init__(self, board, dataset, has_parts=False):
+        self.board, self.dataset, self.has_parts = board, dataset, has_parts
+
+    def gives_batches(self):
+        return getattr(self.dataset, "__getitems__", None) is not None
 
     def __len__(self):
         return len(self.dataset)
@@ -256,17 +287,17 @@ class Samples:
         return out
 
     def __getattr__(self, name):
-        if name in ("dataset", "board") or name.startswith("__"):
+        if name in ("dataset", "board", "has_parts") or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.dataset, name)
 
     def __getitems__(self, indices):
         """What DataLoader asks for since torch 2.0: a batch."""
-        row, counts, rings, _ = _open.get(self.board.path) or self.board.map()
+        row, counts, rings = (_open.get(self.board.path) or self.board.map())[:3]
         out, dataset, n = [], self.dataset, len(counts)
-        if getattr(dataset, "__getitems__", None):
+        if self.gives_batches():
             return self.together(indices, counts, n)
-        if rings:
+        if rings or self.has_parts:
             return [self[i] for i in indices]
         start_ns = time.monotonic_ns()
         for i in indices:  # one stamp for all: a sample of tokens takes 10 microseconds, and a stamp 0.5
@@ -346,13 +377,15 @@ def stamp_steps(board, compose):
 
 
 def stamp_loader(board, dataset):
-    """What opens the images of torchvision's folders and of data sets like them, unless it is computed."""
+    """What opens the images of torchvision's folders and of data sets like them, unless it is computed. Whether there is such a thing."""
     loader = attributes_of(dataset).get("loader", getattr(type(dataset), "loader", None))
     if callable(loader):
         try:
             dataset.loader = Call(board, LOAD, dataset.loader)
         except Exception:  # its class forbids it
-            return
+            return False
+        return True
+    return False
 
 
 def stamped(board, dataset, composed, openers):
@@ -362,7 +395,7 @@ def stamped(board, dataset, composed, openers):
     stamp_transforms(board, dataset)
     for opener in openers:
         opener.function = Call(board, LOAD, opener.function)
-    stamp_loader(board, dataset)
+    has_parts = stamp_loader(board, dataset) or bool(openers) or len(board.names) > len(STAGES)
     if isinstance(dataset, getattr(torch.utils.data, "IterDataPipe", ())):
         return dataset  # DataLoader itself divides these among workers, if it knows them
-    return Stream(board, dataset) if isinstance(dataset, IterableDataset) else Samples(board, dataset)
+    return Stream(board, dataset) if isinstance(dataset, IterableDataset) else Samples(board, dataset, has_parts)

@@ -53,3 +53,8 @@ class Rings:
             self.other = self.other or thread  # a ring has one writer
             if thread == self.other:
                 self.beside.add(stage, start_ns, end_ns)
+
+    def add_if_known(self, stage, start_ns, end_ns):
+        """Of what any thread may do: no ring becomes its own by that."""
+        if threading.get_ident() in (self.main, self.other):
+            self.add(stage, start_ns, end_ns)

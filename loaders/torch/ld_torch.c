@@ -204,6 +204,7 @@ static struct dlb_batch batch_of(const struct torch *self, const uint64_t number
                               .n_bytes = (size_t)number[DLB_LB_BYTES],
                               .ready_ns = number[DLB_LB_READY],
                               .taken_ns = number[DLB_LB_TAKEN],
+                              .copied_ns = number[DLB_LB_COPIED],
                               .late = number[DLB_LB_READY] > number[DLB_LB_ASKED],
                               .worker =
                                   n_workers > 0 ? (uint32_t)(number[DLB_LB_WORKER] % n_workers) : 0,

@@ -54,11 +54,10 @@ static int fail_ended(struct dlb_link *link, struct dlb_err *err)
                     how);
 }
 
-static int fail_send(struct dlb_link *link, const char *doing, struct dlb_err *err)
+/* What send() says of a channel whose other end is closed. */
+static bool is_over(int error)
 {
-    return errno == EPIPE || errno == ECONNRESET
-               ? fail_ended(link, err)
-               : dlb_fail_errno(err, link->interpreter, DLB_NO_OFFSET, doing);
+    return error == EPIPE || error == ECONNRESET;
 }
 
 int dlb_link_open(struct dlb_link *link, const char *interpreter, const char *script, bool quiet,
@@ -76,7 +75,9 @@ int dlb_link_open(struct dlb_link *link, const char *interpreter, const char *sc
                      "the settings have %zu bytes as JSON; up to %d can be given to an interpreter",
                      n, MAX_SETUP_BYTES);
     else if (send(link->fd, text, n, MSG_NOSIGNAL) < 0)
-        rc = fail_send(link, "cannot send the settings", err);
+        rc = is_over(errno) ? fail_ended(link, err)
+                            : dlb_fail_errno(err, link->interpreter, DLB_NO_OFFSET,
+                                             "cannot send the settings");
     free(text);
     return rc;
 }
@@ -181,6 +182,8 @@ static int take(struct dlb_link *link, struct dlb_link_answer *out, struct dlb_e
     } packet;
 
     ssize_t n = recv(link->fd, &packet, sizeof packet, MSG_DONTWAIT | MSG_TRUNC);
+    if (n < 0 && errno == ECONNRESET) /* a question lies unread there; here may lie an answer */
+        n = recv(link->fd, &packet, sizeof packet, MSG_DONTWAIT | MSG_TRUNC);
     if (n <= 0)
         return fail_ended(link, err);
     if ((size_t)n > sizeof packet || (size_t)n < sizeof packet.answer.kind)
@@ -199,10 +202,14 @@ int dlb_link_ask(struct dlb_link *link, enum dlb_link_question question, uint64_
                  struct dlb_err *err)
 {
     uint64_t words[2] = {question, number};
+    struct dlb_link_answer last;
 
     if (send(link->fd, words, sizeof words, MSG_NOSIGNAL) == sizeof words)
         return DLB_OK;
-    return fail_send(link, "cannot ask for a batch", err);
+    if (!is_over(errno))
+        return dlb_fail_errno(err, link->interpreter, DLB_NO_OFFSET, "cannot ask for a batch");
+    int rc = take(link, &last, err); /* it answers ahead: it may have said why it ended */
+    return rc == DLB_OK ? fail_ended(link, err) : rc;
 }
 
 int dlb_link_wait(struct dlb_link *link, uint64_t timeout_ns, struct dlb_link_answer *out,

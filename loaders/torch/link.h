@@ -35,6 +35,7 @@ enum dlb_link_batch {
     DLB_LB_ASKED, /* the interpreter saw the question, or foresaw it */
     DLB_LB_READY, /* a worker had finished it; without stamps: ASKED if it came at once, or TAKEN */
     DLB_LB_TAKEN, /* next() returned it: its copy began */
+    DLB_LB_COPIED,
     DLB_LB_WORKER, /* that made it */
     DLB_LB_COUNT,
 };

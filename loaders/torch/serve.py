@@ -4,8 +4,8 @@
 
 The first packet is the set-up, a JSON object. What follows are records of little-endian u64: (question, number) from the cell, and
 (answer, ...) to it. A NEXT is answered by BATCH, once the batch was copied as .to() copies it from pageable memory: samples, bytes, when
-it was asked for, when a worker had finished it, when next() returned it, which worker. READY and FAILED carry JSON behind their first
-number.
+it was asked for, when a worker had finished it, when next() returned it, when it was copied, which worker. READY and FAILED carry JSON
+behind their first number.
 
 The loop is what a training script has: iter(), next(), and the batch of before is dropped when the next one is there. A script's loop
 does not wait for another process to be scheduled. So the number of a NEXT says when the NEXT after it will come (0: at once; FOREVER:
@@ -39,7 +39,7 @@ from dlbench_names import BESIDE, accepted, arguments, beside, called, named
 EPOCH, NEXT, STOP, WINDOW, STATS, PING = 1, 2, 3, 4, 5, 6
 READY, FAILED, BEGUN, BATCH, END = 1, 2, 3, 4, 5
 QUESTION = struct.Struct("<2Q")
-ANSWER = struct.Struct("<7Q")
+ANSWER = struct.Struct("<8Q")
 FOREVER = 2**64 - 1
 STAMP_NEXT = 3  # dlbench_stamps.NEXT
 SOON_NS = 1000000  # a batch that takes no longer was there when it was asked for, if no stamp tells
@@ -157,9 +157,7 @@ class Source:
             extras["collate_fn"] = dlbench_stamps.Collate(self.board, dlbench_stamps.COLLATE, collate)
             if settings["num_workers"] > 0:
                 extras["worker_init_fn"] = dlbench_stamps.Init(self.board, extras.get("worker_init_fn"))
-            self.stamp_ns, self.sample_ns = self.board.cost_ns()
-            if self.iterable:
-                self.sample_ns = self.stamp_ns
+            self.stamp_ns, self.sample_ns = self.board.cost_ns(dataset)
             dlbench_stamps.stamp_collections(self.board)
         return data.DataLoader(dataset, generator=generator, **settings, **extras)
 
@@ -228,8 +226,8 @@ class Server:
         self.n_epochs, self.n_taken, self.n_samples, self.window, self.opened, self.opened_ns = 0, 0, 0, None, None, 0
         self.foreseen_ns, self.is_ahead = None, False  # the next NEXT; whether it is answered
 
-    def say(self, kind, a=0, b=0, c=0, d=0, e=0, f=0):
-        self.channel.send(ANSWER.pack(kind, a, b, c, d, e, f))
+    def say(self, kind, a=0, b=0, c=0, d=0, e=0, f=0, g=0):
+        self.channel.send(ANSWER.pack(kind, a, b, c, d, e, f, g))
 
     def tell(self, kind, document):
         self.channel.send(struct.pack("<Q", kind) + json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"))
@@ -276,8 +274,9 @@ class Server:
             ready_ns = asked_ns if taken_ns - asked_ns < SOON_NS else taken_ns
         blocks, n_samples, n_bytes = self.batches.measure(self.batch)
         self.batches.copy(blocks)
+        copied_ns = time.monotonic_ns()
         self.check_end(n_samples)
-        return self.say(BATCH, n_samples, n_bytes, asked_ns, ready_ns, taken_ns, worker)
+        return self.say(BATCH, n_samples, n_bytes, asked_ns, ready_ns, taken_ns, copied_ns, worker)
 
     def check_end(self, n_samples):
         """Whether the epoch may still come to its end, after so many samples more."""
@@ -307,7 +306,7 @@ class Server:
         """The stages within the window; and whether each sample was asked for once an epoch, if whole epochs were read."""
         board, out = self.source.board, {"stages": [], "stamp_ns": self.source.stamp_ns, "stamps_frac": None, "once": None}
         load = "decode" if self.source.decodes else None
-        part = {"getitem": "read", "load": load, "collate": "collate", "next": None, "transport": None, "gc": None}
+        part = {"getitem": "read", "load": load, "collate": "collate", "next": None, "transport": None, "gc": None, "loop_gc": None}
         if board and self.window:
             named = zip(board.names, self.window)
             out["stages"] = [
@@ -347,8 +346,11 @@ class Server:
         while True:
             if self.foreseen_ns is not None:
                 self.answer_ahead()
-            if self.channel.recv_into(question) != QUESTION.size:
-                return  # the cell is gone
+            try:
+                if self.channel.recv_into(question) != QUESTION.size:
+                    return  # the cell is gone
+            except ConnectionResetError:  # it is gone, and had not read an answer
+                return
             kind, number = QUESTION.unpack(question)
             if kind == NEXT:
                 self.answer_next(number)
@@ -385,7 +387,8 @@ def move_model(torch):
 
 def collect_garbage():
     """Python collects all of its garbage when a quarter of its objects are new: with torch that is a pause of 80 ms and more, once in hundreds
-    of batches. Imports decide when the first one comes. From here on every process of every cell has as far to go."""
+    of batches. Imports decide when the first one comes. From here on this process and workers that are forked from it have as far to go in
+    every cell; those that are spawned import anew, as a script's do."""
     gc.collect()
 
 

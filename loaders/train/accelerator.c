@@ -439,8 +439,8 @@ static int settle(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, 
     uint64_t now_ns = dlb_now_ns();
     if (reached) {
         const struct dlb_dev_times *times = &f->step.times;
-        if (how->loader->elsewhere) /* its copy was made there */
-            f->step.times.copy_start_ns = f->step.wait_end_ns;
+        if (how->loader->elsewhere)
+            dlb_elsewhere_copied(&f->batch, &f->step.times);
         if (patience_ns == 0 && times->step_end_ns > a->since_ns && now_ns > times->step_end_ns)
             f->step.times.oversleep_ns = now_ns - times->step_end_ns;
         *moved = true;

@@ -23,6 +23,12 @@ void dlb_elsewhere_foresee(const struct dlb_accelerator *a)
         loader->foresee(a->feed->loader_state, foreseen_ns(a));
 }
 
+void dlb_elsewhere_copied(const struct dlb_batch *batch, struct dlb_dev_times *times)
+{
+    times->copy_start_ns = batch->taken_ns;
+    times->copy_end_ns = batch->copied_ns;
+}
+
 /* The batch says whether it came late, and the wait ended where its copy began. Where several share
  * a loader, another one may have asked for it, earlier; where it was foreseen, nobody had. */
 void dlb_elsewhere_taken(struct dlb_accelerator *a)

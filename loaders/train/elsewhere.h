@@ -10,6 +10,9 @@
  * each call of next(). */
 void dlb_elsewhere_foresee(const struct dlb_accelerator *a);
 
+/* When the batch was copied there. */
+void dlb_elsewhere_copied(const struct dlb_batch *batch, struct dlb_dev_times *times);
+
 /* A batch was taken; the wait for it has ended by a->step.wait_end_ns. */
 void dlb_elsewhere_taken(struct dlb_accelerator *a);
 

@@ -18,13 +18,13 @@ void dlb_recorder_taken(struct dlb_recorder *recorder, const struct dlb_step *st
                         const struct dlb_batch *batch)
 {
     struct dlb_trace_ring *loop = recorder->loop;
-    uint64_t ready_ns = batch->ready_ns < step->wait_end_ns ? batch->ready_ns : step->wait_end_ns;
+    uint64_t ready_ns = batch->ready_ns < batch->taken_ns ? batch->ready_ns : batch->taken_ns;
 
     dlb_recorder_at(recorder, step->epoch, batch);
     if (batch->index) /* its worker has written the batch's number to its own ring */
         return;
     dlb_trace_at_sample(loop, batch->worker);
-    dlb_trace_add(loop, DLB_TRACE_READY, false, ready_ns, step->wait_end_ns);
+    dlb_trace_add(loop, DLB_TRACE_READY, false, ready_ns, batch->taken_ns);
     dlb_trace_at_sample(loop, DLB_TRACE_NO_SAMPLE);
 }
 

@@ -172,7 +172,7 @@ echo 'from . import other as make' >package/train.py
 echo 'raise ModuleNotFoundError("none", name="skimage.io")' >lacks.py
 
 torch=(--set loader.kind=torch --set dataset.format=python --set python.interpreter=python3 --set loader.batch_size=8
-    --set loader.num_workers=0 --set device.step_ms=5 --set device.prefetch=0 --set run.warmup_batches=0 --set run.repeats=1
+    --set loader.num_workers=0 --set device.step_ms=5 --set device.prefetch=1 --set run.warmup_batches=0 --set run.repeats=1
     --set loader.shuffle=false --results results)
 own=("${torch[@]}" --set python.dataset=train.py:make)
 
@@ -229,7 +229,7 @@ unset TORCH_DOUBLE_COPY_MS
 # --- transforms are timed by name; without stamps nothing is
 run "$dlbench" run "${torch[@]}" --set python.dataset=train.py:named --run-name named --json
 expect_exit 0
-expect_json '{s["name"] for s in d["cells"][0]["python"]["stages"]} - {"gc"} == {"getitem", "Halve", "collate", "next"}'
+expect_json '{s["name"] for s in d["cells"][0]["python"]["stages"]} - {"gc", "loop_gc"} == {"getitem", "Halve", "collate", "next"}'
 run "$dlbench" run "${torch[@]}" --set python.dataset=train.py:slow --run-name slow --json
 expect_exit 0
 expect_json 'd["cells"][0]["verdict"]["code"] == "INPUT_BOUND_TRANSFORM" and " Sleep " in d["cells"][0]["verdict"]["text"]'

@@ -12,19 +12,19 @@ LIMIT_S = 300
 N_WARMUP = 10
 
 # Of configs/quickstart.toml, imagenet-tar.toml, hdf5.toml and tokens.toml: 30 batches an epoch. The shards are a multiple of all
-# numbers of workers. Shuffled chunks hold one sample each. Short batches are measured for three epochs: 30 of 4 ms would be a window of
-# 0.1 s, after seconds of imports.
+# numbers of workers. Shuffled chunks hold one sample each. Short batches are measured for more epochs, so that a window has seconds: one
+# full collection of Python's garbage is 0.1 s.
 JPEG = {"dataset.codec": "jpeg", "transform.pixels": "f32"}
 PLANS = {
-    "files": {"batch": 32, "measured": 30, "settings": {"dataset.format": "files", **JPEG},
+    "files": {"batch": 32, "measured": 60, "settings": {"dataset.format": "files", **JPEG},
               "gen": {"generate.samples": 960, "generate.sample_bytes": "100kB", "generate.classes": 16}},
-    "webdataset": {"batch": 32, "measured": 30, "settings": {"dataset.format": "webdataset", "loader.shuffle_buffer": 1000, **JPEG},
+    "webdataset": {"batch": 32, "measured": 60, "settings": {"dataset.format": "webdataset", "loader.shuffle_buffer": 1000, **JPEG},
                    "gen": {"generate.samples": 960, "generate.sample_bytes": "100kB", "generate.classes": 16,
                            "webdataset.shard_samples": 120}},
-    "hdf5": {"batch": 32, "measured": 90, "settings": {"dataset.format": "hdf5", "dataset.codec": "raw"},
+    "hdf5": {"batch": 32, "measured": 180, "settings": {"dataset.format": "hdf5", "dataset.codec": "raw"},
              "gen": {"generate.samples": 960, "generate.sample_bytes": 150528, "hdf5.chunk_samples": 1,
                      "hdf5.filter": "shuffle+deflate"}},
-    "tokens": {"batch": 480, "measured": 90, "settings": {"dataset.format": "tokens", "dataset.codec": "tokens", "tokens.sampling": "contiguous"},
+    "tokens": {"batch": 480, "measured": 300, "settings": {"dataset.format": "tokens", "dataset.codec": "tokens", "tokens.sampling": "contiguous"},
                "gen": {"generate.samples": 14400}},
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -146,6 +147,51 @@ static void a_killed_keeper_takes_the_group_with_it(void **state)
     dlb_link_close(&link);
 }
 
+/* The channel to an interpreter that said why it ended, before the question that this answers. */
+static struct dlb_link told(int *other)
+{
+    static const uint64_t failed = DLB_LINK_FAILED;
+    static const char why[] = "{\"code\": \"PYTHON_RAISED\", \"reason\": \"it is broken\"}";
+    char packet[sizeof failed + sizeof why - 1];
+    int ends[2];
+
+    memcpy(packet, &failed, sizeof failed);
+    memcpy(packet + sizeof failed, why, sizeof why - 1);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+    assert_true(send(ends[1], packet, sizeof packet, 0) == sizeof packet);
+    *other = ends[1];
+    return (struct dlb_link){.fd = ends[0], .interpreter = "python3", .keeper.told_fd = -1};
+}
+
+static void what_it_said_is_told_though_it_ended_before_the_question(void **state)
+{
+    (void)state;
+    struct dlb_err err;
+    int other;
+    struct dlb_link link = told(&other);
+
+    assert_int_equal(close(other), 0);
+    assert_int_not_equal(dlb_link_ask(&link, DLB_LINK_NEXT, 0, &err), DLB_OK);
+    assert_int_equal(err.code, DLB_ERR_PYTHON_RAISED);
+    assert_int_equal(close(link.fd), 0);
+}
+
+static void what_it_said_is_told_though_it_did_not_read_the_question(void **state)
+{
+    (void)state;
+    struct dlb_err err;
+    struct dlb_link_answer answer;
+    bool got;
+    int other;
+    struct dlb_link link = told(&other);
+
+    assert_int_equal(dlb_link_ask(&link, DLB_LINK_NEXT, 0, &err), DLB_OK);
+    assert_int_equal(close(other), 0);
+    assert_int_not_equal(dlb_link_wait(&link, DLB_NS_PER_S, &answer, &got, &err), DLB_OK);
+    assert_int_equal(err.code, DLB_ERR_PYTHON_RAISED);
+    assert_int_equal(close(link.fd), 0);
+}
+
 static void a_stopped_keeper_ends_it(void **state)
 {
     (void)state;
@@ -191,6 +237,8 @@ int main(void)
                                         folder_remove),
         cmocka_unit_test_setup_teardown(a_killed_keeper_takes_the_group_with_it, folder_make,
                                         folder_remove),
+        cmocka_unit_test(what_it_said_is_told_though_it_ended_before_the_question),
+        cmocka_unit_test(what_it_said_is_told_though_it_did_not_read_the_question),
         cmocka_unit_test(a_stopped_keeper_ends_it),
         cmocka_unit_test(its_timers_are_the_systems),
     };

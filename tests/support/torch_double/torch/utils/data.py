@@ -57,6 +57,10 @@ class DataLoader:
                 yield ahead.pop(0)
         yield from ahead
 
+    def fetched(self, numbers):
+        together = getattr(self.dataset, "__getitems__", None)
+        return together(numbers) if together else [self.dataset[i] for i in numbers]
+
     def each(self):
         _shared[0] = self.num_workers > 0
         workers = [os.fork() for _ in range(self.num_workers)] if self.num_workers else []
@@ -68,15 +72,15 @@ class DataLoader:
         if workers and self.init:
             self.init(0)
         for batch in self.batches or []:
-            yield self.collate([self.dataset[i] for i in batch])
+            yield self.collate(self.fetched(batch))
         if self.batches:
             return
-        samples = []
-        numbers = iter(self.dataset) if isinstance(self.dataset, IterableDataset) else self.sampler or range(len(self.dataset))
-        for one in numbers:
-            samples.append(one if isinstance(self.dataset, IterableDataset) else self.dataset[one])
-            if len(samples) == self.batch_size:
-                yield self.collate(samples)
-                samples = []
-        if samples and not self.drop_last:
-            yield self.collate(samples)
+        is_stream = isinstance(self.dataset, IterableDataset)
+        taken = []
+        for one in iter(self.dataset) if is_stream else self.sampler or range(len(self.dataset)):
+            taken.append(one)
+            if len(taken) == self.batch_size:
+                yield self.collate(taken if is_stream else self.fetched(taken))
+                taken = []
+        if taken and not self.drop_last:
+            yield self.collate(taken if is_stream else self.fetched(taken))
