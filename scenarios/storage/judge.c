@@ -4,37 +4,13 @@
 #include "core/base/json.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/judge/judged.h"
-#include "scenarios/judge/note.h"
 #include "scenarios/plan/twin.h"
 #include "scenarios/storage/baseline.h"
-#include "scenarios/storage/bottleneck.h"
 #include "scenarios/storage/sizing.h"
-#include "scenarios/storage/view.h"
+#include "scenarios/storage/words.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-
-/* The outcome of the search; best and beyond are cells, or -1. */
-struct outcome {
-    const struct dlb_plan *plan;
-    const struct dlb_results *results;
-    const struct dlb_judgement *judgement;
-    struct dlb_storage_view view;
-    struct dlb_search_step step;
-    bool settled; /* the search settled */
-    uint32_t n;   /* the largest so far that keeps the gate; 0: none */
-    int64_t best, beyond;
-    enum dlb_bottleneck bottleneck;
-    char why[256];
-    bool cold_proof;          /* the data set is large against the memory */
-    uint64_t steps_per_epoch; /* of the least fed of n accelerators */
-};
-
-static const struct dlb_judged_cell *judged(const struct outcome *o, int64_t cell)
-{
-    return cell >= 0 ? &o->judgement->cells[cell] : NULL;
-}
 
 /* Requests to the kernel; NaN where none were seen. */
 static double iops(const struct dlb_judged_cell *cell)
@@ -66,17 +42,19 @@ static double reader_bytes_per_s(const struct dlb_judged_cell *cell)
 }
 
 /* The cell of n accelerators if it can be compared with `at`; else NULL. */
-static const struct dlb_judged_cell *beside(const struct outcome *o, uint32_t n, int64_t at)
+static const struct dlb_judged_cell *beside(const struct dlb_storage_outcome *o, uint32_t n,
+                                            int64_t at)
 {
     int64_t index = dlb_storage_cell_of(o->plan, n);
-    const struct dlb_judged_cell *cell = judged(o, index);
-    return cell && index != at && cell->n_values > 0 && is_warm(cell) == is_warm(judged(o, at))
+    const struct dlb_judged_cell *cell = dlb_storage_judged(o, index);
+    return cell && index != at && cell->n_values > 0 &&
+                   is_warm(cell) == is_warm(dlb_storage_judged(o, at))
                ? cell
                : NULL;
 }
 
 /* The highest byte rate of any larger number of accelerators; NaN without one. */
-static double most_beyond(const struct outcome *o, int64_t at)
+static double most_beyond(const struct dlb_storage_outcome *o, int64_t at)
 {
     double most = (double)NAN;
     for (uint32_t i = 0; i < o->plan->n_cells; i++) {
@@ -95,9 +73,9 @@ static double stolen_ns(const struct dlb_judged_cell *cell)
     return cell->shown->loop.machine_stolen_ns * fmin(n_threads / cell->evidence.n_cpus, 1);
 }
 
-static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64_t at)
+static struct dlb_bottleneck_evidence evidence_of(const struct dlb_storage_outcome *o, int64_t at)
 {
-    const struct dlb_judged_cell *cell = judged(o, at), *first = beside(o, 1, at),
+    const struct dlb_judged_cell *cell = dlb_storage_judged(o, at), *first = beside(o, 1, at),
                                  *two = beside(o, 2, at);
     if (!cell->shown)
         return (struct dlb_bottleneck_evidence){.measured = false};
@@ -152,7 +130,7 @@ static void judge_harness(const struct dlb_plan *plan, const struct dlb_results 
     }
 }
 
-static json_t *harness_json(const struct outcome *o)
+static json_t *harness_json(const struct dlb_storage_outcome *o)
 {
     int64_t at = o->beyond >= 0 && o->plan->cells[o->beyond].twin ? o->beyond : o->best;
     if (at < 0 || o->plan->cells[at].twin == 0)
@@ -165,7 +143,7 @@ static json_t *harness_json(const struct outcome *o)
 }
 
 /* Why nothing is known beyond N. */
-static void say_cap(struct outcome *o)
+static void say_cap(struct dlb_storage_outcome *o)
 {
     int64_t next = dlb_storage_cell_of(o->plan, o->n + 1);
     const char *of;
@@ -179,7 +157,7 @@ static void say_cap(struct outcome *o)
         (void)snprintf(o->why, sizeof(o->why), "storage.max_accelerators ends the search");
 }
 
-static void conclude(struct outcome *o)
+static void conclude(struct dlb_storage_outcome *o)
 {
     dlb_storage_view_open(&o->view, o->plan, o->results);
     dlb_search_next(&o->view.search, &o->step);
@@ -224,7 +202,7 @@ static void put_rates(const struct dlb_judged_cell *cell, json_t *out)
     dlb_json_put(out, "read_p999_ns", dlb_json_real_or_null(dlb_measured(reads->p999_ns)));
 }
 
-static json_t *point_json(const struct outcome *o, uint32_t cell)
+static json_t *point_json(const struct dlb_storage_outcome *o, uint32_t cell)
 {
     const struct dlb_search_point *point = &o->view.points[cell];
     double au = dlb_search_median(&o->view.search, point), low = INFINITY, high = -INFINITY;
@@ -236,12 +214,12 @@ static json_t *point_json(const struct outcome *o, uint32_t cell)
         "{sI, sI, so, so, so, sI}", "accelerators", (json_int_t)point->n, "cell", (json_int_t)cell,
         "au", dlb_json_real_or_null(au), "au_low", dlb_json_real_or_null(low), "au_high",
         dlb_json_real_or_null(high), "repeats", (json_int_t)point->n_values));
-    put_rates(judged(o, cell), out);
+    put_rates(dlb_storage_judged(o, cell), out);
     return out;
 }
 
 /* Sorted by number of accelerators. */
-static json_t *curve_json(const struct outcome *o)
+static json_t *curve_json(const struct dlb_storage_outcome *o)
 {
     json_t *out = dlb_json_made(json_array());
     uint32_t last = 0;
@@ -260,7 +238,7 @@ static json_t *curve_json(const struct outcome *o)
 
 /* The share by which the highest rate at any number exceeds what N accelerators need at the
  * gate. NaN if the search was cut short: that rate is the accelerators' own pace. */
-static double headroom(const struct outcome *o)
+static double headroom(const struct dlb_storage_outcome *o)
 {
     if (!o->settled || o->step.capped)
         return (double)NAN;
@@ -274,7 +252,7 @@ static double headroom(const struct outcome *o)
     return o->n > 0 ? most / (each * o->n) - 1 : (double)NAN;
 }
 
-static json_t *data_json(const struct outcome *o, bool *cold_proof, uint64_t *n_steps)
+static json_t *data_json(const struct dlb_storage_outcome *o, bool *cold_proof, uint64_t *n_steps)
 {
     const struct dlb_plan_host *host = &o->plan->host;
     struct dlb_sizing size = {.n_samples = host->n_samples,
@@ -311,7 +289,7 @@ static json_t *fit_json(const struct dlb_search_step *s)
         (json_int_t)knee->n_values, "left_out", (json_int_t)knee->n_left_out));
 }
 
-static const char *stopped_by(const struct outcome *o)
+static const char *stopped_by(const struct dlb_storage_outcome *o)
 {
     if (o->view.stopped)
         return "failed";
@@ -322,7 +300,7 @@ static const char *stopped_by(const struct outcome *o)
     return o->step.capped || o->step.low == o->step.high ? "decided" : "noise";
 }
 
-static json_t *storage_json(struct outcome *o)
+static json_t *storage_json(struct dlb_storage_outcome *o)
 {
     const struct dlb_workload_opts *workload = &o->plan->cells[0].spec->workload;
     const struct dlb_search_step *s = &o->step;
@@ -341,7 +319,7 @@ static json_t *storage_json(struct outcome *o)
                                 end_json(s, s->high), "by", s->fitted ? "curve" : "repetitions")));
     dlb_json_put(out, "fit", fit_json(s));
     dlb_json_put(out, "stopped", dlb_json_safe_text(stopped_by(o)));
-    put_rates(judged(o, o->best), out);
+    put_rates(dlb_storage_judged(o, o->best), out);
     dlb_json_put(out, "harness", harness_json(o));
     dlb_json_put(out, "data", data_json(o, &o->cold_proof, &o->steps_per_epoch));
     dlb_json_put(out, "baseline", dlb_storage_baseline_json(o->plan, o->results));
@@ -349,105 +327,8 @@ static json_t *storage_json(struct outcome *o)
     return out;
 }
 
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
-static const char *are(uint32_t n)
-{
-    return n == 1 ? "is" : "are";
-}
-
-/* "H100 accelerators of resnet50", if the workload names both; for n of them. */
-static void name_accelerator(const struct dlb_workload_opts *workload, uint32_t n_of, char *text,
-                             size_t n_text)
-{
-    const char *name = dlb_workload_accelerators[workload->accelerator];
-    bool named = workload->accelerator > 0;
-    size_t n = 0;
-    if (named)
-        for (; name[n] && n + 1 < n_text; n++)
-            text[n] = name[n] >= 'a' && name[n] <= 'z' ? (char)(name[n] - 'a' + 'A') : name[n];
-    text[n] = '\0';
-    (void)snprintf(text + n, n_text - n, "%saccelerator%s%s%.*s", named ? " " : "", plural(n_of),
-                   workload->name[0] ? " of " : "", DLB_CUT(workload->name, 60));
-}
-
-/* Where the bytes came from if not from the storage, as a part of a sentence. */
-static const char *fed_from(const struct outcome *o)
-{
-    const struct dlb_judged_cell *cell = judged(o, o->best >= 0 ? o->best : o->beyond);
-    if (!cell || !cell->shown || !(dlb_measured(cell->shown->cache.delivered_bytes) > 0))
-        return "";
-    switch (cell->evidence.cache) {
-    case DLB_CACHE_WARM:
-        return " from the page cache, not from the storage,";
-    case DLB_CACHE_MIXED:
-        return " in part from the page cache, not from the storage,";
-    case DLB_CACHE_UNKNOWN:
-        return " from the storage or the page cache (which is not known)";
-    case DLB_CACHE_COLD:
-        break;
-    }
-    return "";
-}
-
-/* The interval, as a part of a sentence, and what it comes from. */
-static void say_range(const struct outcome *o, char *text, size_t n_text)
-{
-    const struct dlb_search_step *s = &o->step;
-    const struct dlb_knee *knee = &s->knee;
-    text[0] = '\0';
-    if (!s->done || s->capped || s->high == UINT32_MAX)
-        return;
-    if (s->fitted) {
-        (void)snprintf(text, n_text, " (95%% interval: %u to %u, by a curve through %u runs)",
-                       s->low, s->high, knee->n_values);
-        return;
-    }
-    int n = snprintf(text, n_text, " (%u to %u by %u repetition%s", s->low, s->high,
-                     o->view.search.repeats, plural(o->view.search.repeats));
-    bool misfit = knee->fitted && knee->lack_of_fit_p < DLB_KNEE_LACK_P;
-    (void)snprintf(text + n, n_text - (size_t)n, misfit ? "; no curve fits, p = %.2g)" : ")",
-                   knee->lack_of_fit_p);
-}
-
-static void put_words(const struct outcome *o, struct dlb_judgement *j)
-{
-    const struct dlb_search_step *s = &o->step;
-    double gate = o->view.search.gate * 100;
-    const char *from = fed_from(o);
-    char what[120], range[120];
-    name_accelerator(&o->plan->cells[0].spec->workload, o->n, what, sizeof(what));
-    say_range(o, range, sizeof(range));
-    if (s->cut && !o->view.stopped)
-        (void)snprintf(
-            j->text, sizeof(j->text),
-            "When storage.max_minutes was spent, %u %s %s fed%s at %.0f%% utilisation or "
-            "more%s%s.",
-            o->n, what, o->n == 1 ? "was" : "were", from, gate, range,
-            s->high == UINT32_MAX ? "; no larger number was tried" : "");
-    else if (!o->settled)
-        (void)snprintf(j->text, sizeof(j->text),
-                       "Not settled: %u %s %s fed%s at %.0f%% utilisation when it ended.", o->n,
-                       what, o->n == 1 ? "was" : "were", from, gate);
-    else if (s->capped && o->n == 0)
-        (void)snprintf(j->text, sizeof(j->text), "Not even one of %s could be run: %s.", what,
-                       o->why);
-    else if (s->capped)
-        (void)snprintf(j->text, sizeof(j->text),
-                       "At least %u %s %s fed%s at %.0f%% utilisation or more: %s.", o->n, what,
-                       are(o->n), from, gate, o->why);
-    else
-        (void)snprintf(j->text, sizeof(j->text),
-                       "%u %s %s fed%s at %.0f%% utilisation or more%s. One more: %s; %s.", o->n,
-                       what, are(o->n), from, gate, range, dlb_bottleneck_name(o->bottleneck),
-                       o->why);
-}
-
 /* The cell of N becomes the best, and the recommended one if it is judged. */
-static void put_best(const struct outcome *o, struct dlb_judgement *j)
+static void put_best(const struct dlb_storage_outcome *o, struct dlb_judgement *j)
 {
     bool judged = o->best >= 0 && dlb_is_judged(&j->cells[o->best]);
     j->best = o->best;
@@ -458,41 +339,15 @@ static void put_best(const struct outcome *o, struct dlb_judgement *j)
     dlb_judge_settings(o->plan, j);
 }
 
-static void put_notes(const struct outcome *o, struct dlb_judgement *j)
-{
-    uint32_t missed, above = dlb_search_kept_above(&o->view.search, &missed);
-    bool synthetic = strcmp(dlb_spec_format(o->plan->cells[0].spec)->name, "synthetic") == 0;
-
-    char who[48] = "one accelerator";
-    if (o->n > 1)
-        (void)snprintf(who, sizeof(who), "each of %u accelerators", o->n);
-    if (!synthetic && !o->cold_proof)
-        dlb_note(
-            j->notes, DLB_NOTE_NOT_COLD_PROOF,
-            "not cold-proof: the data set is less than %d times the memory, so that caches can "
-            "hold what is read again",
-            DLB_SIZING_RAM_MULTIPLE);
-    if (!synthetic && o->steps_per_epoch < DLB_SIZING_STEPS)
-        dlb_note(j->notes, DLB_NOTE_EPOCH_SHORT,
-                 "the data set lasts %s for %llu step%s an epoch; MLPerf Storage asks for %d", who,
-                 (unsigned long long)o->steps_per_epoch, plural(o->steps_per_epoch),
-                 DLB_SIZING_STEPS);
-    if (above > 0)
-        dlb_note(j->notes, DLB_NOTE_NOT_MONOTONE,
-                 "the curve is not monotone: %u accelerators kept the gate where %u missed it; the "
-                 "number given is the largest below the first that misses it",
-                 above, missed);
-}
-
 void dlb_storage_judge(const struct dlb_plan *plan, const struct dlb_results *results,
                        struct dlb_judgement *j)
 {
-    struct outcome o = {.plan = plan, .results = results, .judgement = j};
+    struct dlb_storage_outcome o = {.plan = plan, .results = results, .judgement = j};
     judge_harness(plan, results, j);
     conclude(&o);
     j->storage = storage_json(&o);
-    put_words(&o, j);
+    dlb_storage_words(&o, j);
     put_best(&o, j);
-    put_notes(&o, j);
+    dlb_storage_notes(&o, j);
     dlb_storage_view_close(&o.view);
 }
