@@ -51,12 +51,13 @@ static void measure_speed(const char *path, struct sizing *s)
         s->size.write_bytes_per_s = fmin(s->storage_bytes_per_s, s->made_bytes_per_s);
 }
 
-/* storage.max_accelerators if it was set, else 1. */
+/* On each rank storage.max_accelerators if it was set, else 1. */
 static uint64_t n_wanted(const struct dlb_args *args, const struct dlb_spec *spec)
 {
+    uint64_t world = (uint64_t)spec->run.world;
     return dlb_config_has(args->cfg, "storage.max_accelerators")
-               ? (uint64_t)spec->storage.max_accelerators
-               : 1;
+               ? (uint64_t)spec->storage.max_accelerators * world
+               : world;
 }
 
 static int fill(const struct dlb_args *args, const struct dlb_spec *spec, struct sizing *s,

@@ -258,7 +258,7 @@ static json_t *data_json(const struct dlb_storage_outcome *o, bool *cold_proof, 
     struct dlb_sizing size = {.n_samples = host->n_samples,
                               .n_bytes = host->stored_bytes,
                               .batch_size = (uint64_t)o->plan->cells[0].spec->loader.batch_size,
-                              .n_accelerators = o->n > 0 ? o->n : 1,
+                              .n_accelerators = dlb_storage_n_of_all(o),
                               .ram_bytes = host->ram_bytes,
                               .write_bytes_per_s = (double)NAN};
     dlb_sizing_fill(&size);

@@ -23,6 +23,12 @@ struct dlb_storage_outcome {
     uint64_t steps_per_epoch; /* of the least fed of n accelerators */
 };
 
+/* How many divide the data set: those of all ranks. */
+static inline uint64_t dlb_storage_n_of_all(const struct dlb_storage_outcome *o)
+{
+    return (o->n > 0 ? o->n : 1) * (uint64_t)o->plan->cells[0].spec->run.world;
+}
+
 /* NULL for cell -1. */
 static inline const struct dlb_judged_cell *dlb_storage_judged(const struct dlb_storage_outcome *o,
                                                                int64_t cell)

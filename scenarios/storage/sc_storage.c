@@ -32,7 +32,7 @@ static int check_size(const struct dlb_spec *spec, const struct dlb_plan_host *h
     struct dlb_sizing size = {.n_samples = host->n_samples,
                               .n_bytes = host->stored_bytes,
                               .batch_size = (uint64_t)spec->loader.batch_size,
-                              .n_accelerators = 1,
+                              .n_accelerators = (uint64_t)spec->run.world,
                               .ram_bytes = host->ram_bytes,
                               .write_bytes_per_s = (double)NAN};
     dlb_sizing_fill(&size);
@@ -182,19 +182,19 @@ static void n_runs(const struct dlb_plan *plan, uint32_t *least, uint32_t *most)
 static int check_counts(const struct dlb_plan *plan, const struct dlb_spec *spec,
                         const struct dlb_config *cfg, struct dlb_err *err)
 {
-    const char *of;
+    const char *of, *each = spec->run.world > 1 ? " on each rank" : "";
     uint32_t limit = dlb_storage_data_limit(plan, &of);
     if (limit == 0 && spec->storage.allow_small)
         return dlb_fail(err, DLB_ERR_STORAGE_TOO_FEW_SAMPLES, spec->dataset.path, DLB_NO_OFFSET,
-                        "not enough %s for a full batch of %lld: lower loader.batch_size%s, gen "
+                        "not enough %s for a full batch of %lld%s: lower loader.batch_size%s, gen "
                         "more, or set loader.drop_last=false",
-                        of, (long long)spec->loader.batch_size,
+                        of, (long long)spec->loader.batch_size, each,
                         plan->host.n_shards > 0 ? " or loader.num_workers" : "");
     if (limit == 0)
         return dlb_fail(err, DLB_ERR_STORAGE_TOO_FEW_SAMPLES, spec->dataset.path, DLB_NO_OFFSET,
-                        "not enough %s for the steps of one accelerator: lower run.max_batches, "
+                        "not enough %s for the steps of one accelerator%s: lower run.max_batches, "
                         "gen more, or set storage.allow_small=true",
-                        of);
+                        of, each);
     if (limit > 1 && spec->storage.max_accelerators > 1 && !spec->loader.pin_memory)
         return dlb_fail(err, DLB_ERR_ACCELERATORS_NEED_PINNING,
                         dlb_config_origin(cfg, "loader.pin_memory"), DLB_NO_OFFSET,

@@ -14,10 +14,10 @@
 
 struct dlb_sizing {
     /* In: */
-    uint64_t n_samples, n_bytes; /* of the data set */
-    uint64_t batch_size, n_accelerators;
-    uint64_t ram_bytes;       /* of the host; 0: not known */
-    double write_bytes_per_s; /* NaN: not known */
+    uint64_t n_samples, n_bytes;         /* of the data set */
+    uint64_t batch_size, n_accelerators; /* of all ranks */
+    uint64_t ram_bytes;                  /* of all hosts; 0: not known */
+    double write_bytes_per_s;            /* NaN: not known */
     /* Out: */
     uint64_t steps_per_epoch;              /* of each accelerator */
     double ram_multiple;                   /* NaN: not known */

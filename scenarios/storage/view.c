@@ -28,34 +28,47 @@ static double batches_of(const struct dlb_plan *plan, double n_shards)
     return loader->drop_last ? floor(batches) : ceil(batches);
 }
 
-/* Shards are dealt out in turns to accelerators, and among an accelerator's workers. A worker makes
- * batches of its own shards alone. The last accelerator has the fewest. */
-static double steps_of_shards(const struct dlb_plan *plan, uint32_t n)
-{
-    int64_t num_workers = plan->cells[0].spec->loader.num_workers;
-    double workers = num_workers > 0 ? (double)num_workers : 1;
-    double shards = (double)dlb_sampler_rank_shards(plan->host.n_shards, n - 1, n);
-    double least = floor(shards / workers), n_with_more = shards - least * workers;
-    return (workers - n_with_more) * batches_of(plan, least) +
-           n_with_more * batches_of(plan, least + 1);
-}
-
 static bool shares_workers(const struct dlb_plan *plan)
 {
     return plan->base->accelerators.shared_workers;
 }
 
-/* Whether each accelerator has shards of its own. If not, all draw from the whole set. */
-static bool deals_shards(const struct dlb_plan *plan)
+static uint32_t world_of(const struct dlb_plan *plan)
 {
-    return plan->host.n_shards > 0 && !shares_workers(plan);
+    return (uint32_t)plan->cells[0].spec->run.world;
 }
 
-/* How many can have a batch of each epoch, however often the samples are read. */
+/* Shards are dealt out in turns to the loaders of all ranks, and among a loader's workers. A worker
+ * makes batches of its own shards alone. The last loader has the fewest. */
+static double steps_of_shards(const struct dlb_plan *plan, uint32_t n)
+{
+    int64_t num_workers = plan->cells[0].spec->loader.num_workers;
+    uint32_t n_loaders = world_of(plan) * (shares_workers(plan) ? 1 : n);
+    double workers = num_workers > 0 ? (double)num_workers : 1;
+    double shards = (double)dlb_sampler_rank_shards(plan->host.n_shards, n_loaders - 1, n_loaders);
+    double least = floor(shards / workers), n_with_more = shards - least * workers;
+    double batches = (workers - n_with_more) * batches_of(plan, least) +
+                     n_with_more * batches_of(plan, least + 1);
+    return shares_workers(plan) ? floor(batches / n) : batches;
+}
+
+/* Whether each loader has shards of its own. If not, all accelerators draw from the whole set. */
+static bool deals_shards(const struct dlb_plan *plan)
+{
+    return plan->host.n_shards > 0 && (!shares_workers(plan) || world_of(plan) > 1);
+}
+
+/* Of an epoch: a rank's share. */
+static double rank_samples(const struct dlb_plan *plan)
+{
+    return (double)plan->host.n_samples / world_of(plan);
+}
+
+/* How many of a rank can have a batch of each epoch, however often the samples are read. */
 static double n_with_a_batch(const struct dlb_plan *plan)
 {
     const struct dlb_loader_opts *loader = &plan->cells[0].spec->loader;
-    double samples = (double)plan->host.n_samples, batches = samples / (double)loader->batch_size;
+    double samples = rank_samples(plan), batches = samples / (double)loader->batch_size;
     if (loader->drop_last)
         return floor(batches);
     return shares_workers(plan) ? ceil(batches) : samples;
@@ -64,7 +77,7 @@ static double n_with_a_batch(const struct dlb_plan *plan)
 double dlb_storage_steps_per_epoch(const struct dlb_plan *plan, uint32_t n)
 {
     double batch = (double)plan->cells[0].spec->loader.batch_size;
-    double steps = floor((double)plan->host.n_samples / batch / n);
+    double steps = floor(rank_samples(plan) / batch / n);
     return deals_shards(plan) ? fmin(steps, steps_of_shards(plan, n)) : steps;
 }
 
@@ -75,8 +88,7 @@ uint32_t dlb_storage_data_limit(const struct dlb_plan *plan, const char **of)
     bool again = spec->storage.allow_small || spec->run.max_batches == 0;
     double steps = again ? 1 : dlb_spec_wanted(spec);
     double batch = (double)spec->loader.batch_size;
-    double samples =
-        again ? n_with_a_batch(plan) : floor((double)plan->host.n_samples / (steps * batch));
+    double samples = again ? n_with_a_batch(plan) : floor(rank_samples(plan) / (steps * batch));
     uint32_t limit =
         plan->host.n_samples > 0 && samples < UINT32_MAX ? (uint32_t)samples : UINT32_MAX;
     uint32_t by_shards = 0;
@@ -85,8 +97,7 @@ uint32_t dlb_storage_data_limit(const struct dlb_plan *plan, const char **of)
         *of = "samples";
     if (!deals_shards(plan))
         return limit;
-    while (by_shards < plan->host.n_shards && by_shards < limit &&
-           steps_of_shards(plan, by_shards + 1) >= (again ? 1 : steps))
+    while (by_shards < limit && steps_of_shards(plan, by_shards + 1) >= (again ? 1 : steps))
         by_shards++;
     if (of && by_shards < limit)
         *of = "shards";

@@ -26,13 +26,14 @@ int64_t dlb_storage_cell_of(const struct dlb_plan *plan, uint32_t n);
 /* How many accelerators a cell has. */
 uint32_t dlb_storage_count_of(const struct dlb_plan *plan, uint32_t cell);
 
-/* Steps of an epoch that each of n accelerators has at least. */
+/* Steps of an epoch that each of n accelerators has at least, on each of run.world ranks. */
 double dlb_storage_steps_per_epoch(const struct dlb_plan *plan, uint32_t n);
 
-/* The most accelerators for which the data set is large enough: each reads its own share at most
- * once. With storage.allow_small, or whole epochs, it may read samples again and only needs a
- * batch per epoch. If workers are not shared, it also needs enough shards. UINT32_MAX if the
- * size is not known. *of: "samples" or "shards", whichever limits; may be NULL. */
+/* The most accelerators of each rank for which the data set is large enough: each reads its own
+ * share at most once. With storage.allow_small, or whole epochs, it may read samples again and only
+ * needs a batch per epoch. Where several loaders divide the shards, each also needs enough of
+ * them. UINT32_MAX if the size is not known. *of: "samples" or "shards", whichever limits; may be
+ * NULL. */
 uint32_t dlb_storage_data_limit(const struct dlb_plan *plan, const char **of);
 
 #endif

@@ -110,8 +110,9 @@ void dlb_storage_notes(const struct dlb_storage_outcome *o, struct dlb_judgement
     bool synthetic = strcmp(dlb_spec_format(o->plan->cells[0].spec)->name, "synthetic") == 0;
 
     char who[48] = "one accelerator";
-    if (o->n > 1)
-        (void)snprintf(who, sizeof(who), "each of %u accelerators", o->n);
+    if (dlb_storage_n_of_all(o) > 1)
+        (void)snprintf(who, sizeof(who), "each of %llu accelerators",
+                       (unsigned long long)dlb_storage_n_of_all(o));
     if (!synthetic && !o->cold_proof)
         dlb_note(
             j->notes, DLB_NOTE_NOT_COLD_PROOF,

@@ -33,13 +33,25 @@ struct storage {
     double run_s;             /* that each run takes */
     double stolen;            /* of the workers' reading, by a hypervisor; 0: not */
     bool reads_unknown;       /* as of a loader that does not see what is read */
+    uint32_t n_ranks;         /* that read at the same time; 0: one */
 };
 #define STEP_BYTES 1e7
 #define STEP_S 0.1
 
-/* n accelerators, each of which took 100 steps. */
-static inline struct dlb_cell_result measured(const struct storage *s, uint32_t n, double step_s)
+/* The part of the merged result that tells how many ranks there were. */
+static inline json_t *made_up_ranks(uint32_t n_ranks)
 {
+    json_t *each = dlb_json_made(json_array());
+    for (uint32_t i = 0; i < n_ranks; i++)
+        dlb_json_append(each, dlb_json_made(json_object()));
+    return dlb_json_made(json_pack("{so}", "ranks", each));
+}
+
+/* n accelerators on each rank, each of which took 100 steps. */
+static inline struct dlb_cell_result measured(const struct storage *s, uint32_t n_of_rank,
+                                              double step_s)
+{
+    uint32_t n = n_of_rank * (s->n_ranks > 0 ? s->n_ranks : 1);
     double au = fmin(1, s->bytes_per_s / (n * STEP_BYTES / STEP_S));
     double window_ns = 100 * step_s * 1e9 / au, read_ns = au < 1 ? 1e9 * n : 1e8;
     uint64_t n_steps = 100 * (uint64_t)n, n_bytes = n_steps * (uint64_t)STEP_BYTES;
@@ -57,6 +69,7 @@ static inline struct dlb_cell_result measured(const struct storage *s, uint32_t 
     total->idle_input_ns = (uint64_t)((1 - au) * window_ns);
     total->idle_copy_ns = total->idle_other_ns = 0;
     out.loop.n_accelerators = n;
+    out.ranks = s->n_ranks > 1 ? made_up_ranks(s->n_ranks) : NULL;
     out.loop.machine_busy_frac = 0.1;
     out.loop.machine_stolen_ns = s->stolen * 100 * read_ns;
     workers->io_bytes = s->reads_unknown ? DLB_NOT_MEASURED : n_bytes;
@@ -104,7 +117,8 @@ static inline struct dlb_cell_result result_of(const struct storage *s, const st
     const struct dlb_spec *spec = task->kind == DLB_TASK_CEILING ? &plan->ceilings[task->index]
                                                                  : plan->cells[task->index].spec;
     uint32_t n = (uint32_t)spec->accelerators.count;
-    struct storage fast = {.bytes_per_s = s->twins_bytes_per_s > 0 ? s->twins_bytes_per_s : 1e12};
+    struct storage fast = {.bytes_per_s = s->twins_bytes_per_s > 0 ? s->twins_bytes_per_s : 1e12,
+                           .n_ranks = s->n_ranks};
     if (task->kind == DLB_TASK_BASELINE)
         return read_by_fio(s);
     if (task->kind == DLB_TASK_CEILING && s->twins_fail)
