@@ -139,12 +139,15 @@ void dlb_findings_storage(const json_t *doc, uint32_t n_columns, struct dlb_text
 {
     const json_t *s = json_object_get(doc, "storage");
     uint32_t n_words = n_columns ? n_columns : 100;
+    bool ranks = json_array_size(json_object_get(doc, "ranks")) > 1;
     char line[400], iops[40];
     double headroom = dlb_json_number(s, "headroom_frac");
 
     curve(s, n_columns, out);
-    dlb_text_fold(out, "> the largest number that is fed; p50 to p99.9: latency of reads", 0,
-                  n_words);
+    (void)snprintf(line, sizeof line,
+                   "> the largest number that is fed; p50 to p99.9: latency of reads%s",
+                   ranks ? "; accelerators of each rank, rates of all" : "");
+    dlb_text_fold(out, line, 0, n_words);
     count_text(dlb_json_number(s, "iops"), iops, sizeof iops);
     (void)snprintf(line, sizeof line, "gate %.0f%%; %s reads/s at that number",
                    dlb_json_number(s, "gate") * 100, iops);

@@ -15,6 +15,7 @@
 #include "reports/watch.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 extern const struct dlb_embedded dlb_html_files[]; /* page.html, page.css, page.js, and Chart.js if
@@ -44,14 +45,18 @@ static void fed_tile(const json_t *doc, struct dlb_text *out)
     const json_t *storage = json_object_get(doc, "storage");
     double n = dlb_json_number(storage, "max_accelerators"), low = dlb_json_number(storage, "low"),
            high = dlb_json_number(storage, "high");
+    size_t n_ranks = json_array_size(json_object_get(doc, "ranks"));
+    char ranks[40] = "";
     if (!isfinite(n))
         return;
+    if (n_ranks > 1)
+        (void)snprintf(ranks, sizeof(ranks), " on each of %zu ranks", n_ranks);
     dlb_text_printf(out, "<div><dt>This storage feeds</dt><dd data-v=\"%.10g\">%.10g ", n, n);
     if (isfinite(low) && isfinite(high))
-        dlb_text_printf(out, "<small>accelerators (%.10g to %.10g)</small></dd></div>\n", low,
-                        high);
+        dlb_text_printf(out, "<small>accelerators%s (%.10g to %.10g)</small></dd></div>\n", ranks,
+                        low, high);
     else
-        dlb_text_printf(out, "<small>accelerators</small></dd></div>\n");
+        dlb_text_printf(out, "<small>accelerators%s</small></dd></div>\n", ranks);
 }
 
 static void demand(const json_t *doc, struct dlb_text *out)

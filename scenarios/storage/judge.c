@@ -236,8 +236,8 @@ static json_t *curve_json(const struct dlb_storage_outcome *o)
     }
 }
 
-/* The share by which the highest rate at any number exceeds what N accelerators need at the
- * gate. NaN if the search was cut short: that rate is the accelerators' own pace. */
+/* The share by which the highest rate at any number exceeds what N accelerators of each rank need
+ * at the gate. NaN if the search was cut short: that rate is the accelerators' own pace. */
 static double headroom(const struct dlb_storage_outcome *o)
 {
     if (!o->settled || o->step.capped)
@@ -249,7 +249,7 @@ static double headroom(const struct dlb_storage_outcome *o)
     for (uint32_t i = 0; i < o->plan->n_cells; i++)
         if (o->judgement->cells[i].n_values > 0)
             most = fmax(most, o->judgement->cells[i].rates[DLB_RATE_WINDOW].over.median);
-    return o->n > 0 ? most / (each * o->n) - 1 : (double)NAN;
+    return o->n > 0 ? most / (each * o->n * dlb_storage_n_ranks(o)) - 1 : (double)NAN;
 }
 
 static json_t *data_json(const struct dlb_storage_outcome *o, bool *cold_proof, uint64_t *n_steps)

@@ -29,6 +29,15 @@ static inline uint64_t dlb_storage_n_of_all(const struct dlb_storage_outcome *o)
     return (o->n > 0 ? o->n : 1) * (uint64_t)o->plan->cells[0].spec->run.world;
 }
 
+/* Those that measured: each had as many accelerators. */
+static inline uint32_t dlb_storage_n_ranks(const struct dlb_storage_outcome *o)
+{
+    for (uint32_t i = 0; i < o->plan->n_cells; i++)
+        if (o->judgement->cells[i].shown)
+            return dlb_cell_result_n_ranks(o->judgement->cells[i].shown);
+    return 1;
+}
+
 /* NULL for cell -1. */
 static inline const struct dlb_judged_cell *dlb_storage_judged(const struct dlb_storage_outcome *o,
                                                                int64_t cell)

@@ -17,19 +17,23 @@ static const char *are(uint32_t n)
     return n == 1 ? "is" : "are";
 }
 
-/* "H100 accelerators of resnet50", if the workload names both; for n of them. */
-static void name_accelerator(const struct dlb_workload_opts *workload, uint32_t n_of, char *text,
-                             size_t n_text)
+/* "H100 accelerators of resnet50 on each of 4 ranks", as far as there are such names and ranks; for
+ * N of them. */
+static void name_accelerator(const struct dlb_storage_outcome *o, char *text, size_t n_text)
 {
+    const struct dlb_workload_opts *workload = &o->plan->cells[0].spec->workload;
     const char *name = dlb_workload_accelerators[workload->accelerator];
+    char ranks[40] = "";
+    if (dlb_storage_n_ranks(o) > 1)
+        (void)snprintf(ranks, sizeof(ranks), " on each of %u ranks", dlb_storage_n_ranks(o));
     bool named = workload->accelerator > 0;
     size_t n = 0;
     if (named)
         for (; name[n] && n + 1 < n_text; n++)
             text[n] = name[n] >= 'a' && name[n] <= 'z' ? (char)(name[n] - 'a' + 'A') : name[n];
     text[n] = '\0';
-    (void)snprintf(text + n, n_text - n, "%saccelerator%s%s%.*s", named ? " " : "", plural(n_of),
-                   workload->name[0] ? " of " : "", DLB_CUT(workload->name, 60));
+    (void)snprintf(text + n, n_text - n, "%saccelerator%s%s%.*s%s", named ? " " : "", plural(o->n),
+                   workload->name[0] ? " of " : "", DLB_CUT(workload->name, 60), ranks);
 }
 
 /* Where the bytes came from if not from the storage, as a part of a sentence. */
@@ -76,8 +80,8 @@ void dlb_storage_words(const struct dlb_storage_outcome *o, struct dlb_judgement
     const struct dlb_search_step *s = &o->step;
     double gate = o->view.search.gate * 100;
     const char *from = fed_from(o);
-    char what[120], range[120];
-    name_accelerator(&o->plan->cells[0].spec->workload, o->n, what, sizeof(what));
+    char what[160], range[120];
+    name_accelerator(o, what, sizeof(what));
     say_range(o, range, sizeof(range));
     if (s->cut && !o->view.stopped)
         (void)snprintf(

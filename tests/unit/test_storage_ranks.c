@@ -139,12 +139,29 @@ static void test_notes(void **state)
     large = was;
 }
 
+/* The storage of four ranks gives four times as much, and the same share is left of it. */
+static void test_headroom(void **state)
+{
+    (void)state;
+    for (uint32_t n_ranks = 1; n_ranks <= 4; n_ranks += 3) {
+        struct storage s = {.bytes_per_s = n_ranks * 11.5 * 0.9 * STEP_BYTES / STEP_S,
+                            .cache = DLB_CACHE_COLD,
+                            .n_ranks = n_ranks};
+        struct outcome o;
+        execute(&o, &s, (const char *[]){n_ranks == 1 ? "run.world=1" : "run.world=4", NULL});
+        assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 11);
+        assert_true(fabs(dlb_json_number(o.storage, "headroom_frac") - 11.5 / 11 + 1) < 1e-6);
+        assert_int_equal(strstr(o.judgement.text, "4 ranks") != NULL, n_ranks == 4);
+        release(&o);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_epochs_last),    cmocka_unit_test(test_too_few_steps),
         cmocka_unit_test(test_samples_end_it), cmocka_unit_test(test_shards_end_it),
-        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_notes),          cmocka_unit_test(test_headroom),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
