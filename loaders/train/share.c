@@ -1,3 +1,4 @@
+#include "core/base/json.h"
 #include "loaders/train/consumer.h"
 
 /* Summed over accelerators: the rate, and the parts of each one's window as fractions of it. */
@@ -21,17 +22,24 @@ static void add_window(struct sums *sum, const struct dlb_share *one, double of)
     sum->epoch_other += (double)one->epoch_other_ns * part;
 }
 
+/* Not measured where it is no time: what other ranks tell may be anything, and that they had no
+ * accelerators. */
+static uint64_t whole_ns(double ns)
+{
+    return ns >= 0 && ns < 0x1p64 ? (uint64_t)ns : DLB_NOT_MEASURED;
+}
+
 /* The mean fraction of all accelerators, of the total's window. */
 static uint64_t mean_ns(const struct sums *sums, double sum, const struct dlb_share *total)
 {
-    return (uint64_t)(sum / sums->n * (double)total->window_ns);
+    return whole_ns(sum / sums->n * (double)total->window_ns);
 }
 
 /* The window is the one in which a mean accelerator would have made the counts: their number over
  * the sum of the rates. */
 static void fill_window(const struct sums *sum, struct dlb_share *total)
 {
-    total->window_ns = (uint64_t)((double)total->n_samples / sum->samples_per_ns);
+    total->window_ns = whole_ns((double)total->n_samples / sum->samples_per_ns);
     total->busy_ns = mean_ns(sum, sum->busy, total);
     total->idle_input_ns = mean_ns(sum, sum->idle_input, total);
     total->idle_copy_ns = mean_ns(sum, sum->idle_copy, total);
@@ -44,7 +52,7 @@ static void fill_window(const struct sums *sum, struct dlb_share *total)
     total->idle_other_ns = total->window_ns - sum_ns;
 }
 
-/* The window stays 0 where an accelerator has no complete one. */
+/* The window stays 0 where an accelerator has no complete one, and without any accelerator. */
 void dlb_shares_add_up(const struct dlb_share *each, const uint32_t *of, uint32_t n,
                        struct dlb_share *total)
 {
@@ -69,8 +77,8 @@ void dlb_shares_add_up(const struct dlb_share *each, const uint32_t *of, uint32_
         else
             add_window(&sum, &each[i], n_of);
     }
-    total->wall_ns = (uint64_t)(sum.wall_ns / sum.n);
-    total->unaccounted_ns = (uint64_t)(sum.unaccounted_ns / sum.n);
-    if (all && sum.samples_per_ns > 0)
+    total->wall_ns = whole_ns(sum.wall_ns / sum.n);
+    total->unaccounted_ns = whole_ns(sum.unaccounted_ns / sum.n);
+    if (all && sum.n > 0 && sum.samples_per_ns > 0)
         fill_window(&sum, total);
 }

@@ -197,7 +197,8 @@ static void shares_from(const json_t *object, struct dlb_loop_result *loop)
     loop->n_accelerators = small(object, "count", 1);
     loop->share = dlb_mem_array(json_array_size(each), sizeof(*loop->share));
     json_array_foreach(each, i, one) {
-        dlb_json_fields_take(one, share_fields, &loop->share[loop->n_shares++]);
+        if (i < loop->n_accelerators)
+            dlb_json_fields_take(one, share_fields, &loop->share[loop->n_shares++]);
     }
 }
 

@@ -56,20 +56,35 @@ static void merge_epochs(const struct dlb_rank_part *parts, uint32_t n, struct d
     out->n_epochs = n_epochs;
 }
 
+/* Those of all accelerators, if they are few: what a rank tells of itself may be anything. */
+static void join_shares(const struct dlb_rank_part *parts, uint32_t n, struct dlb_loop_result *out)
+{
+    uint64_t n_shares = 0;
+    for (uint32_t i = 0; i < n; i++)
+        n_shares += parts[i].result.loop.n_shares;
+    if (n_shares > DLB_SHARES_KEPT || out->n_accelerators > DLB_SHARES_KEPT)
+        return;
+    out->share = dlb_mem_array(n_shares, sizeof(*out->share));
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < parts[i].result.loop.n_shares; k++)
+            out->share[out->n_shares++] = parts[i].result.loop.share[k];
+}
+
 static void merge_shares(const struct dlb_rank_part *parts, uint32_t n, struct dlb_loop_result *out)
 {
     struct dlb_share *each = dlb_mem_array(n, sizeof(*each));
     uint32_t *of = dlb_mem_array(n, sizeof(*of));
     struct dlb_au *au = dlb_mem_array(2 * (size_t)n, sizeof(*au)), mean;
-    out->n_accelerators = 0;
+    uint64_t n_accelerators = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct dlb_loop_result *loop = &parts[i].result.loop;
         each[i] = loop->total;
         of[i] = loop->n_accelerators;
         au[i] = loop->total.au;
         au[n + i] = loop->lowest;
-        out->n_accelerators += loop->n_accelerators;
+        n_accelerators += loop->n_accelerators;
     }
+    out->n_accelerators = n_accelerators < UINT32_MAX ? (uint32_t)n_accelerators : UINT32_MAX;
     dlb_shares_add_up(each, of, n, &out->total);
     dlb_au_mean(au, n, &mean, &out->lowest);
     out->total.au = mean;
@@ -77,12 +92,7 @@ static void merge_shares(const struct dlb_rank_part *parts, uint32_t n, struct d
     free(each);
     free(of);
     free(au);
-    if (out->n_accelerators > DLB_SHARES_KEPT)
-        return;
-    out->share = dlb_mem_array(out->n_accelerators, sizeof(*out->share));
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < parts[i].result.loop.n_shares; k++)
-            out->share[out->n_shares++] = parts[i].result.loop.share[k];
+    join_shares(parts, n, out);
 }
 
 /* The share of a machine's CPU time that a rank's own processes took. */

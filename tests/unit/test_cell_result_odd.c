@@ -50,11 +50,32 @@ static void a_failure_has_the_status_of_an_error(void **state)
     }
 }
 
+/* As many as there are accelerators: what sums their counts makes room for no more. */
+static void shares_are_no_more_than_accelerators(void **state)
+{
+    static const struct {
+        json_int_t count;
+        uint32_t n_shares;
+    } odd[] = {{0, 0}, {1, 1}, {2, 2}, {3, 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        struct dlb_cell_result r = read_from(
+            json_pack("{s:s, s:i, s:{s:I, s:[{s:i}, {s:i}]}}", "status", "ok", "window_ns", 1,
+                      "accelerators", "count", odd[i].count, "each", "steps", 7, "steps", 8));
+        assert_int_equal(r.loop.n_accelerators, odd[i].count);
+        assert_int_equal(r.loop.n_shares, odd[i].n_shares);
+        for (uint32_t k = 0; k < r.loop.n_shares; k++)
+            assert_int_equal(r.loop.share[k].n_steps, 7 + k);
+        dlb_cell_result_free(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_is_cut_between_characters),
         cmocka_unit_test(a_failure_has_the_status_of_an_error),
+        cmocka_unit_test(shares_are_no_more_than_accelerators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,6 +133,42 @@ static void test_other_data(void **state)
     free_all(parts, &out);
 }
 
+/* Two shares of each rank, whatever number of accelerators it tells; 2^32 + 2 are not taken for
+ * two. */
+static void test_odd_counts(void **state)
+{
+    static const struct {
+        uint32_t counts[N], n, n_shares;
+    } odd[] = {{{2, 2, 2}, 6, 6},
+               {{1, 1, 1}, 3, 6},
+               {{0, 0, 0}, 0, 6},
+               {{UINT32_MAX, 1, 2}, UINT32_MAX, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        struct dlb_rank_part parts[N] = {0};
+        struct dlb_cell_result out;
+        for (uint32_t rank = 0; rank < N; rank++) {
+            struct dlb_loop_result *loop = &parts[rank].result.loop;
+            fill(&parts[rank], rank, 100, 1000, 0);
+            loop->n_accelerators = odd[i].counts[rank];
+            loop->n_shares = 2;
+            loop->share = dlb_mem_array(2, sizeof(*loop->share));
+            loop->share[0].n_steps = 10 + rank;
+            loop->share[1].n_steps = 20 + rank;
+        }
+        dlb_ranks_merge(parts, N, &no_cost, &out);
+        assert_int_equal(out.loop.n_accelerators, odd[i].n);
+        assert_int_equal(out.loop.n_shares, odd[i].n_shares);
+        for (uint32_t k = 0; k < out.loop.n_shares; k++)
+            assert_int_equal(out.loop.share[k].n_steps, (k % 2 + 1) * 10 + k / 2);
+        /* A mean over none is not measured. */
+        bool any = odd[i].n > 0;
+        assert_true(out.loop.total.wall_ns == (any ? 1000000000 : DLB_NOT_MEASURED));
+        assert_int_equal(out.loop.total.window_ns > 0, any);
+        free_all(parts, &out);
+    }
+}
+
 /* What the runners send each other loses nothing. */
 static void test_hists_json(void **state)
 {
@@ -157,7 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),        cmocka_unit_test(test_straggler),
         cmocka_unit_test(test_failed_rank), cmocka_unit_test(test_other_data),
-        cmocka_unit_test(test_hists_json),
+        cmocka_unit_test(test_hists_json),  cmocka_unit_test(test_odd_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
