@@ -54,12 +54,13 @@ static void say_waiting(void *ctx)
     dlb_progress_update(&x->watch.progress, (double)NAN, text);
 }
 
-/* What there is for one rank, where several share the machine. */
+/* What there is for one rank, where several share the machine. Bandwidth was measured with the CPUs
+ * that this rank may use. */
 static void share_host(const struct dlb_link *team, struct dlb_plan_host *host)
 {
     if (!team)
         return;
-    host->memcpy_bytes_per_s /= team->share.n_here;
+    host->memcpy_bytes_per_s /= team->share.n_alike;
     host->ram_bytes = team->share.ram_bytes;
 }
 

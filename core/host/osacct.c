@@ -1,6 +1,7 @@
 #include "core/host/osacct.h"
 
 #include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/host/osacct_parse.h"
 #include "core/host/procfs.h"
 
@@ -242,23 +243,40 @@ double dlb_os_stolen_ns(const struct dlb_os_machine *before, const struct dlb_os
            (double)sysconf(_SC_CLK_TCK);
 }
 
-static uint32_t affinity_cpus(void)
+/* The CPUs of this process, to be freed with CPU_FREE; NULL: not known. */
+static cpu_set_t *affinity(size_t *n_bytes)
 {
     /* The set of the first thread stands for the process, because workers may be bound to fewer
      * CPUs. The kernel refuses a set that is smaller than its own, so the set grows until it
      * fits. */
     for (int n_cpus = 1024; n_cpus <= 1 << 20; n_cpus *= 4) {
         cpu_set_t *set = CPU_ALLOC((size_t)n_cpus);
-        size_t n_bytes = CPU_ALLOC_SIZE((size_t)n_cpus);
+        *n_bytes = CPU_ALLOC_SIZE((size_t)n_cpus);
         if (!set)
             break;
-        int count = sched_getaffinity(getpid(), n_bytes, set) == 0 ? CPU_COUNT_S(n_bytes, set) : 0;
+        if (sched_getaffinity(getpid(), *n_bytes, set) == 0 && CPU_COUNT_S(*n_bytes, set) > 0)
+            return set;
         CPU_FREE(set);
-        if (count > 0)
-            return (uint32_t)count;
     }
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (uint32_t)online : 1;
+    return NULL;
+}
+
+static uint32_t affinity_cpus(void)
+{
+    size_t n_bytes = 0;
+    cpu_set_t *set = affinity(&n_bytes);
+    long count = set ? CPU_COUNT_S(n_bytes, set) : sysconf(_SC_NPROCESSORS_ONLN);
+    CPU_FREE(set);
+    return count > 0 ? (uint32_t)count : 1;
+}
+
+uint64_t dlb_os_cpu_set_hash(void)
+{
+    size_t n_bytes = 0;
+    cpu_set_t *set = affinity(&n_bytes);
+    uint64_t hash = set ? dlb_hash64(set, n_bytes, 0) : 0;
+    CPU_FREE(set);
+    return hash;
 }
 
 uint32_t dlb_os_n_cpus(double *quota_cores)

@@ -92,4 +92,7 @@ uint64_t dlb_os_descriptors_left(void);
  * *quota_cores: the quota; 0.0 for none. */
 uint32_t dlb_os_n_cpus(double *quota_cores);
 
+/* The same for processes of a machine that may run on the same CPUs. 0: not known. */
+uint64_t dlb_os_cpu_set_hash(void);
+
 #endif

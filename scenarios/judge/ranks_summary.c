@@ -35,6 +35,8 @@ static json_t *machines(const json_t *nodes)
         }
         row = dlb_json_made(json_copy((json_t *)one));
         dlb_json_put(row, "ranks", json_integer(1));
+        (void)json_object_del(row, "cpu_set"); /* of one rank, to compare it with others */
+        (void)json_object_del(row, "quota");
         dlb_json_append(out, row);
     }
     return out;

@@ -45,6 +45,7 @@ bool dlb_message_is_there(int fd);
 /* What there is for each rank. */
 struct dlb_ranks_share {
     uint32_t n_here;    /* ranks on rank 0's machine, which share its memory */
+    uint32_t n_alike;   /* of these, ranks that share their CPUs with rank 0, which is one */
     uint32_t n_cpus;    /* for each, on the machine that has the least */
     uint64_t ram_bytes; /* of all machines together */
 };

@@ -5,16 +5,19 @@
 #include "core/base/say.h"
 #include "core/host/osacct.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 #include <unistd.h>
 
 json_t *dlb_machine_of(const struct dlb_link *link)
 {
     uint64_t program = 0;
+    double quota = 0;
     bool known = dlb_hash_file("/proc/self/exe", &program);
-    return dlb_json_made(json_pack("{so, sI, sI, so, so}", "node", dlb_json_safe_text(link->node),
-                                   "cpus", (json_int_t)dlb_os_n_cpus(&(double){0}), "cpus_there",
+    uint32_t cpus = dlb_os_n_cpus(&quota);
+    return dlb_json_made(json_pack("{so, sI, so, so, sI, so, so}", "node",
+                                   dlb_json_safe_text(link->node), "cpus", (json_int_t)cpus,
+                                   "cpu_set", dlb_json_hex(dlb_os_cpu_set_hash()), "quota",
+                                   quota > 0 ? json_real(quota) : json_null(), "cpus_there",
                                    (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "ram_bytes",
                                    dlb_json_u64_or_null(dlb_os_ram_bytes()), "program",
                                    known ? dlb_json_hex(program) : json_null()));
@@ -34,44 +37,77 @@ int dlb_machines_check(const json_t *machines, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* The number of ranks on the machine of `one`, which is among them. */
-static uint32_t ranks_beside(const json_t *machines, const json_t *one)
+static bool same_text(const json_t *a, const json_t *b, const char *key)
 {
+    return json_equal(json_object_get(a, key), json_object_get(b, key));
+}
+
+/* How one rank stands to those of its machine. Both numbers count itself. */
+struct place {
+    uint32_t n_beside; /* ranks on the machine */
+    uint32_t n_alike;  /* of these, those that may use the same CPUs */
+    uint64_t cpus, there, share, own;
+};
+
+/* Ranks with the same CPUs share them, whether the launcher binds them, a container or a quota
+ * limits them, or nothing does. A rank has at most its share of the machine: sets may overlap. */
+static struct place place_of(const json_t *machines, const json_t *one)
+{
+    struct place p = {.n_beside = 1,
+                      .n_alike = 1,
+                      .cpus = dlb_json_u64(one, "cpus", 1),
+                      .there = dlb_json_u64(one, "cpus_there", 1)};
     const json_t *other;
-    uint32_t n = 1;
     size_t i;
-    json_array_foreach(machines, i, other)
-        n += other != one &&
-             json_equal(json_object_get(one, "node"), json_object_get(other, "node"));
-    return n;
+    json_array_foreach(machines, i, other) {
+        bool beside = other != one && same_text(one, other, "node");
+        p.n_beside += beside;
+        p.n_alike += beside && same_text(one, other, "cpu_set") && same_text(one, other, "quota");
+    }
+    p.share = p.there / p.n_beside;
+    p.own = p.cpus / p.n_alike;
+    p.own = p.own < p.share ? p.own : p.share;
+    p.own = p.own > 0 ? p.own : 1;
+    return p;
+}
+
+/* Where all ranks of a machine have the same few CPUs, a container has no more. */
+static bool is_bound(const json_t *one, const struct place *p)
+{
+    double quota = dlb_json_number(one, "quota");
+    bool by_quota = (double)p->cpus >= quota;
+    return p->own < p->share && !by_quota && (p->n_beside == 1 || p->n_alike < p->n_beside);
+}
+
+int64_t dlb_machines_bound(const json_t *machines)
+{
+    const json_t *one;
+    size_t i;
+    json_array_foreach(machines, i, one) {
+        struct place p = place_of(machines, one);
+        if (is_bound(one, &p))
+            return (int64_t)i;
+    }
+    return -1;
 }
 
 /* Launchers bind processes to CPUs as suits programs that compute: Open MPI two ranks to one core
  * each. Workers would all run there. */
 void dlb_machines_note_bound(const json_t *machines)
 {
-    const json_t *one;
-    size_t i;
-    json_array_foreach(machines, i, one) {
-        uint64_t there = dlb_json_u64(one, "cpus_there", 0), cpus = dlb_json_u64(one, "cpus", 0);
-        uint64_t share = there / ranks_beside(machines, one);
-        if (cpus >= share)
-            continue;
-        dlb_say_note("rank %zu on %s may use %llu of %llu CPUs, less than its share of %llu: "
-                     "does the launcher bind it (mpirun --bind-to none does not)?",
-                     i, dlb_json_text(one, "node"), (unsigned long long)cpus,
-                     (unsigned long long)there, (unsigned long long)share);
+    int64_t rank = dlb_machines_bound(machines);
+    if (rank < 0)
         return;
-    }
-}
-
-/* A rank that is bound has its CPUs to itself; ranks that are not share those of the machine. */
-static uint32_t own_cpus(const json_t *one, uint32_t n_beside)
-{
-    uint64_t cpus = dlb_json_u64(one, "cpus", 1);
-    uint64_t share = dlb_json_u64(one, "cpus_there", 1) / n_beside;
-    uint64_t own = cpus < share ? cpus : share;
-    return own > 0 ? (uint32_t)own : 1;
+    const json_t *one = json_array_get(machines, (size_t)rank);
+    struct place p = place_of(machines, one);
+    char others[40] = "";
+    if (p.n_alike > 1)
+        (void)snprintf(others, sizeof(others), " with %u other rank%s", p.n_alike - 1,
+                       p.n_alike == 2 ? "" : "s");
+    dlb_say_note("rank %lld on %s may use %llu of %llu CPUs%s, less than its share of %llu: does "
+                 "the launcher bind it (mpirun --bind-to none does not), or a container?",
+                 (long long)rank, dlb_json_text(one, "node"), (unsigned long long)p.cpus,
+                 (unsigned long long)p.there, others, (unsigned long long)p.share);
 }
 
 struct dlb_ranks_share dlb_machines_share(const json_t *machines)
@@ -81,11 +117,13 @@ struct dlb_ranks_share dlb_machines_share(const json_t *machines)
     double ram_bytes = 0;
     size_t i;
     json_array_foreach(machines, i, one) {
-        uint32_t n_beside = ranks_beside(machines, one), cpus = own_cpus(one, n_beside);
-        out.n_cpus = cpus < out.n_cpus ? cpus : out.n_cpus;
-        ram_bytes += (double)dlb_json_u64(one, "ram_bytes", 0) / n_beside;
-        if (i == 0)
-            out.n_here = n_beside;
+        struct place p = place_of(machines, one);
+        out.n_cpus = p.own < out.n_cpus ? (uint32_t)p.own : out.n_cpus;
+        ram_bytes += (double)dlb_json_u64(one, "ram_bytes", 0) / p.n_beside;
+        if (i == 0) {
+            out.n_here = p.n_beside;
+            out.n_alike = p.n_alike;
+        }
     }
     out.ram_bytes = (uint64_t)ram_bytes;
     return out;

@@ -9,11 +9,21 @@
 
 #include <cmocka.h>
 
+static void add_limited(json_t *all, const char *node, int cpus, int cpus_there, const char *set,
+                        double quota)
+{
+    json_t *one = json_pack("{ss, si, ss, so, si, si, ss}", "node", node, "cpus", cpus, "cpu_set",
+                            set, "quota", quota > 0 ? json_real(quota) : json_null(), "cpus_there",
+                            cpus_there, "ram_bytes", 1000, "program", "x");
+    assert_int_equal(json_array_append_new(all, one), 0);
+}
+
+/* Its set of CPUs is like that of others with as many. */
 static void add(json_t *all, const char *node, int cpus, int cpus_there, const char *program)
 {
-    json_t *one = json_pack("{ss, si, si, si, ss}", "node", node, "cpus", cpus, "cpus_there",
-                            cpus_there, "ram_bytes", 1000, "program", program);
-    assert_int_equal(json_array_append_new(all, one), 0);
+    add_limited(all, node, cpus, cpus_there, cpus == 1 ? "1" : cpus == 2 ? "2" : "all", 0);
+    json_t *last = json_array_get(all, json_array_size(all) - 1);
+    assert_int_equal(json_object_set_new(last, "program", json_string(program)), 0);
 }
 
 /* Ranks on one machine share its CPUs; one that the launcher binds has only those; the poorest
@@ -49,6 +59,58 @@ static void test_crowd(void **state)
     json_decref(all);
 }
 
+/* Four ranks of one machine with 64 CPUs, by what they may use. */
+static void test_limits(void **state)
+{
+    static const struct {
+        const char *sets[4];
+        int cpus;
+        double quota;
+        uint32_t n_cpus, n_alike;
+        int64_t bound;
+    } cases[] = {
+        {{"all", "all", "all", "all"}, 64, 0, 16, 4, -1},
+        {{"4", "4", "4", "4"}, 4, 0, 1, 4, -1}, /* a container of 4 CPUs */
+        {{"all", "all", "all", "all"}, 4, 3.5, 1, 4, -1},
+        {{"all", "all", "all", "all"}, 64, 100, 16, 4, -1},
+        {{"left", "right", "left", "right"}, 32, 0, 16, 2, -1}, /* bound to two sockets */
+        {{"left", "right", "left", "right"}, 16, 0, 8, 2, 0},
+        {{"0", "1", "2", "3"}, 1, 0, 1, 1, 0},
+        {{"0", "1", "2", "3"}, 16, 0, 16, 1, -1},
+        {{"0", "1", "2", "3"}, 32, 0, 16, 1, -1}, /* sets that overlap */
+        {{"0", "1", "2", "3"}, 4, 8, 4, 1, 0},    /* fewer than the quota */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *all = json_array();
+        for (size_t rank = 0; rank < 4; rank++)
+            add_limited(all, "a", cases[i].cpus, 64, cases[i].sets[rank], cases[i].quota);
+        struct dlb_ranks_share share = dlb_machines_share(all);
+        assert_int_equal(share.n_here, 4);
+        assert_int_equal(share.n_cpus, cases[i].n_cpus);
+        assert_int_equal(share.n_alike, cases[i].n_alike);
+        assert_int_equal(dlb_machines_bound(all), cases[i].bound);
+        json_decref(all);
+    }
+}
+
+/* The same set on another machine is another set. A rank alone on its machine is taken for bound,
+ * unless a quota limits it. */
+static void test_limits_elsewhere(void **state)
+{
+    (void)state;
+    json_t *all = json_array();
+    add_limited(all, "a", 8, 8, "all", 0);
+    add_limited(all, "b", 8, 8, "all", 0);
+    add_limited(all, "c", 4, 64, "all", 4);
+    assert_int_equal(dlb_machines_share(all).n_alike, 1);
+    assert_int_equal(dlb_machines_share(all).n_cpus, 4);
+    assert_int_equal(dlb_machines_bound(all), -1);
+    add_limited(all, "d", 2, 64, "0", 0);
+    assert_int_equal(dlb_machines_bound(all), 3);
+    json_decref(all);
+}
+
 static void test_programs(void **state)
 {
     (void)state;
@@ -67,8 +129,8 @@ static void test_programs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_share),
-        cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_share),    cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_limits),   cmocka_unit_test(test_limits_elsewhere),
         cmocka_unit_test(test_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

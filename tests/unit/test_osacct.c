@@ -437,6 +437,8 @@ static void cpus_of_this_machine(void **state)
     (void)state;
     double quota_cores = -1.0;
     uint32_t all = dlb_os_n_cpus(&quota_cores);
+    uint64_t set = dlb_os_cpu_set_hash();
+    assert_true(set != 0 && dlb_os_cpu_set_hash() == set);
     assert_true(all >= 1 && all <= (uint32_t)sysconf(_SC_NPROCESSORS_CONF));
     assert_true(quota_cores >= 0.0);
 
@@ -449,8 +451,10 @@ static void cpus_of_this_machine(void **state)
     CPU_SET(cpu, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     assert_int_equal(dlb_os_n_cpus(&quota_cores), 1);
+    assert_int_equal(dlb_os_cpu_set_hash() == set, CPU_COUNT(&old) == 1);
     assert_int_equal(sched_setaffinity(0, sizeof old, &old), 0);
     assert_int_equal(dlb_os_n_cpus(&quota_cores), all);
+    assert_true(dlb_os_cpu_set_hash() == set);
 }
 
 #define ROOTED(test) cmocka_unit_test_setup_teardown(test, new_root, drop_root)
