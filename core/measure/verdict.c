@@ -33,6 +33,14 @@ static double pin_ns(const struct dlb_evidence *e)
     return fmax(measured_ns(e->pin_stage_ns), measured_ns(e->worker_stage_ns[DLB_WS_PIN]));
 }
 
+/* Each loader has a pin thread, while the stages are summed over all workers; without workers the
+ * loaders' own threads load. */
+static bool pin_lags(const struct dlb_evidence *e)
+{
+    double n_loaders = fmax((double)e->n_loaders, 1.0);
+    return pin_ns(e) / n_loaders > work_ns(e) / fmax((double)e->num_workers, n_loaders);
+}
+
 static void look_at_workers(const struct dlb_evidence *e, struct dlb_finding *f)
 {
     double work = work_ns(e), largest = 0.0;
@@ -147,8 +155,7 @@ static enum dlb_cause input_cause(const struct dlb_evidence *e, const struct dlb
         return DLB_CAUSE_CPU;
     if (e->num_workers > 1 && order_frac > DLB_ORDER_CLEAR && f->blocked_frac > DLB_BLOCKED_CLEAR)
         return DLB_CAUSE_ORDER;
-    /* One thread pins, while the stages are summed over all workers. */
-    if (pin_ns(e) > work_ns(e) / fmax((double)e->num_workers, 1.0))
+    if (pin_lags(e))
         return DLB_CAUSE_PIN;
     return f->stage < 0 ? DLB_CAUSE_NONE : by_stage[f->stage];
 }

@@ -53,9 +53,9 @@ struct dlb_verdict {
  * Cause, of INPUT-BOUND: cpu, when the workers spent more than a quarter of their working time
  * without a core; order, when more than half of the input wait passed while another worker's
  * batch was ready and the other workers had to wait for it (workers that never wait for a credit
- * lose nothing by order); pin, when the one pin thread was busier than each worker; else the
- * largest of read, decode, transform, collate. H2D-BOUND: copy. RESIDUAL-HEAVY: cpu for late
- * wake-ups or too few CPUs, else none. HARNESS-BOUND: harness. Others: none.
+ * lose nothing by order); pin, when a loader's pin thread was busier than each of its workers;
+ * else the largest of read, decode, transform, collate. H2D-BOUND: copy. RESIDUAL-HEAVY: cpu for
+ * late wake-ups or too few CPUs, else none. HARNESS-BOUND: harness. Others: none.
  *
  * Where the cell was also run with a null source, HARNESS-BOUND also means one of two things:
  * the harness alone takes more than DLB_HARNESS_MAX of the device's time, or it is not

@@ -85,17 +85,18 @@ struct dlb_evidence {
     uint32_t num_workers;     /* workers that had something to load */
     uint32_t n_idle_workers;  /* further workers that had no shard */
     uint32_t n_cpus;          /* CPUs that the process may run on (quota included, rounded up) */
-    uint32_t n_loaders;       /* loaders that share num_workers evenly; 0 means 1 */
+    uint32_t n_loaders;       /* loaders that share num_workers evenly, of all ranks; 0 means 1 */
     uint32_t more_workers; /* workers of a loader: the most that were judged with all else equal; 0:
                               none */
     uint32_t faster_workers; /* the fastest of those, if clearly faster than this cell; else 0 */
     bool most_swept;         /* the sweep of num_workers has no larger number */
     double worker_stage_ns[DLB_WS_COUNT]; /* sums over workers, within the window */
-    double pin_stage_ns;            /* as in worker_stage_ns[DLB_WS_PIN], when a pin thread ran */
-    double worker_runqueue_ns;      /* summed run-queue wait of the workers (schedstat); NaN: not
-                                       measured */
-    double order_wait_ns;           /* input wait while another worker's batch was ready */
-    double input_wait_ns;           /* the consumer's whole input wait */
+    double pin_stage_ns;       /* as in worker_stage_ns[DLB_WS_PIN], when pin threads ran: their
+                                  sum, one of each loader */
+    double worker_runqueue_ns; /* summed run-queue wait of the workers (schedstat); NaN: not
+                                  measured */
+    double order_wait_ns;      /* input wait while another worker's batch was ready */
+    double input_wait_ns;      /* the consumer's whole input wait */
     bool pin_memory, pageable_copy; /* how the copies were made */
     bool persistent_workers;
     uint32_t device_prefetch;

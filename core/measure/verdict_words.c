@@ -235,11 +235,13 @@ static void say_input_bound(struct words *w, const struct dlb_evidence *e,
         say_cpu_shortage(w, e, f);
         break;
     case DLB_CAUSE_PIN:
-        say(w, "Copying batches into page-locked memory, which one thread does, is the slowest "
-               "part. Try: "
-               "pin_mode = \"direct\", where workers write straight into page-locked memory; "
-               "smaller batches in bytes (u8 "
-               "instead of f32); or pin_memory=False.");
+        say(w,
+            "Copying batches into page-locked memory, which one thread%s does, is the slowest "
+            "part. Try: "
+            "pin_mode = \"direct\", where workers write straight into page-locked memory; "
+            "smaller batches in bytes (u8 "
+            "instead of f32); or pin_memory=False.",
+            e->n_loaders > 1 ? " of each loader" : "");
         break;
     default: {
         if (e->num_workers == 0)
