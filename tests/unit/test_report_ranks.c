@@ -74,9 +74,29 @@ static void test_one_rank_and_no_straggler(void **state)
     json_decref(doc);
 }
 
+/* What a storage feeds is said of each rank, as the search has it. */
+static void test_storage_feeds_each_rank(void **state)
+{
+    (void)state;
+    static const char *const formats[][2] = {{"html", "each of 3 ranks"}, {"text", "each rank"}};
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        json_t *doc = summary_of("storage"), *ranked = ranked_doc(false);
+        char *text = rendered(doc, formats[i][0], 0);
+        assert_null(strstr(text, formats[i][1]));
+        free(text);
+        json_object_set(doc, "ranks", json_object_get(ranked, "ranks"));
+        text = rendered(doc, formats[i][0], 0);
+        assert_has(text, formats[i][1]);
+        free(text);
+        json_decref(doc);
+        json_decref(ranked);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_storage_feeds_each_rank),
         cmocka_unit_test(test_text_has_each_rank),
         cmocka_unit_test(test_page_has_each_rank),
         cmocka_unit_test(test_one_rank_and_no_straggler),
