@@ -147,21 +147,11 @@ void dlb_together_end(void)
         (void)dlb_link_send(&link_here, DLB_SAY_END, NULL, &ignored);
 }
 
-int dlb_together_settings(const struct dlb_link *link, struct dlb_config *cfg, bool resumes,
-                          struct dlb_err *err)
+int dlb_together_settings(const struct dlb_link *link, struct dlb_config *cfg, struct dlb_err *err)
 {
     char text[40];
     if (!link)
         return DLB_OK;
-    if (resumes) {
-        json_t *now = dlb_config_resolved(cfg);
-        uint64_t world = dlb_json_u64(now, "run.world", 1);
-        json_decref(now);
-        return world == link->size ? DLB_OK
-                                   : dlb_fail(err, DLB_ERR_RANKS_SETTINGS, NULL, DLB_NO_OFFSET,
-                                              "the run began on %llu ranks: start as many, not %u",
-                                              (unsigned long long)world, link->size);
-    }
     if (dlb_config_has(cfg, "run.rank") || dlb_config_has(cfg, "run.world"))
         return dlb_fail(err, DLB_ERR_RANKS_SETTINGS, NULL, DLB_NO_OFFSET,
                         "run.rank and run.world are set, and a launcher started %u ranks: leave "

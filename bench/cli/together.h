@@ -21,8 +21,7 @@ void dlb_together_end(void);
 struct dlb_link *dlb_together(void);
 
 /* Sets run.world to the number of ranks. DLB_ERR_RANKS_SETTINGS if the user set run.rank or
- * run.world; `resumes`: if the run began on another number of ranks. */
-int dlb_together_settings(const struct dlb_link *link, struct dlb_config *cfg, bool resumes,
-                          struct dlb_err *err);
+ * run.world. `link`: NULL where no launcher started ranks, then nothing is done. */
+int dlb_together_settings(const struct dlb_link *link, struct dlb_config *cfg, struct dlb_err *err);
 
 #endif

@@ -126,6 +126,8 @@ static int ask_for_torch(struct experiment *x, const char *scratch, struct dlb_e
 static int reopen(struct experiment *x, struct dlb_err *err)
 {
     int rc = dlb_result_reopen(x->args->resume, &x->folder, err);
+    if (!rc && dlb_config_is_set(x->args->cfg)) /* it is compared with that of the run */
+        rc = dlb_together_settings(x->team, x->args->cfg, err);
     return rc ? rc
               : dlb_resume_open(&x->resume, &x->folder, x->scenario->name, x->args->cfg,
                                 x->args->cfg_b, err);
@@ -138,10 +140,7 @@ static int open_folder(struct experiment *x, struct dlb_err *err)
 
 static int prepare(struct experiment *x, struct dlb_err *err)
 {
-    int rc = x->args->resume ? reopen(x, err) : DLB_OK;
-    if (rc)
-        return rc;
-    rc = dlb_together_settings(x->team, x->args->cfg, x->args->resume, err);
+    int rc = x->args->resume ? reopen(x, err) : dlb_together_settings(x->team, x->args->cfg, err);
     if (!rc && x->team)
         rc = dlb_team_meet(x->team, &x->nodes, err);
     if (rc)
@@ -464,6 +463,7 @@ int dlb_experiment_run(const struct dlb_args *args, const struct dlb_scenario *s
     x->scenario = scenario;
     x->arguments = dlb_again(args);
     x->team = args->dry_run ? NULL : dlb_together();
+    x->resume.n_ranks = x->team ? x->team->size : 0;
     x->host.available_bytes = dlb_os_mem_available_bytes();
     if (args->dry_run) {
         code = dry_run(x, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;

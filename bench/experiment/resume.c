@@ -99,8 +99,9 @@ static json_t *cells_json(const struct dlb_plan *plan)
 /* New reference. */
 static json_t *head_of(const struct dlb_resume *resume, const struct dlb_resume_run *run)
 {
-    json_t *head = dlb_json_made(json_pack("{ss, ss, sb}", "is", "run", "command",
-                                           run->scenario->name, "replaces", run->folder->replaces));
+    json_t *head = dlb_json_made(json_pack("{ss, ss, sb, sI}", "is", "run", "command",
+                                           run->scenario->name, "replaces", run->folder->replaces,
+                                           "ranks", (json_int_t)resume->n_ranks));
     json_t *host = dlb_json_made(
         json_pack("{so, so}", "available_bytes", dlb_json_u64_or_null(run->host.available_bytes),
                   "memcpy_bytes_per_s", dlb_json_real_or_null(run->host.memcpy_bytes_per_s)));
@@ -200,6 +201,18 @@ static int take_config(const struct dlb_resume *resume, struct dlb_config *cfg,
     return rc || !cfg_b ? rc : check_config(resume, "asked_b", cfg_b, "setting of B,", err);
 }
 
+/* Each rank measures its share of the data, so that one rank's figures are no repetition of all. */
+static int check_ranks(const struct dlb_resume *resume, struct dlb_err *err)
+{
+    uint64_t then = dlb_json_u64(resume->head, "ranks", 0);
+    if (then == resume->n_ranks)
+        return DLB_OK;
+    return dlb_fail(err, DLB_ERR_RANKS_SETTINGS, resume->journal.path, DLB_NO_OFFSET,
+                    "the run began on %llu ranks of a launcher, now there are %u (0: no launcher): "
+                    "start as many",
+                    (unsigned long long)then, resume->n_ranks);
+}
+
 static int check_head(struct dlb_resume *resume, const char *command, struct dlb_err *err)
 {
     const char *wrote = dlb_json_text(resume->head, "command");
@@ -214,7 +227,7 @@ static int check_head(struct dlb_resume *resume, const char *command, struct dlb
     bool other = differs(json_object_get(resume->head, parts[0].key), now, &parts[0],
                          resume->journal.path, err);
     json_decref(now);
-    return other ? dlb_failed(err) : DLB_OK;
+    return other ? dlb_failed(err) : check_ranks(resume, err);
 }
 
 int dlb_resume_open(struct dlb_resume *resume, struct dlb_result_folder *folder,

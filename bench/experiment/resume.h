@@ -26,10 +26,11 @@ struct dlb_resume_host {
 struct dlb_resume {
     struct dlb_journal journal;
     struct dlb_kept kept;
-    json_t *head;    /* the first record, of the process that began; NULL: this one begins */
-    json_t *asked;   /* the configuration, as the user wrote it */
-    json_t *asked_b; /* likewise, the other one of compare; NULL: there is none */
-    bool open;       /* there is a journal */
+    json_t *head;     /* the first record, of the process that began; NULL: this one begins */
+    json_t *asked;    /* the configuration, as the user wrote it */
+    json_t *asked_b;  /* likewise, the other one of compare; NULL: there is none */
+    uint32_t n_ranks; /* that a launcher started, 0: there is none; set by the caller before all */
+    bool open;        /* there is a journal */
 };
 
 /* What this process would measure. All borrowed. */
@@ -51,7 +52,8 @@ void dlb_resume_remember(struct dlb_resume *resume, const struct dlb_config *cfg
 
 /* Reads the journal of a folder that dlb_result_reopen opened. `cfg` gets the run's configuration;
  * where the user gave one beside --resume, it has to be the same, and so has `cfg_b`. Errors: those
- * of core/base/journal.h, DLB_ERR_RESUME_OTHER_PROGRAM and _CONFIG. */
+ * of core/base/journal.h, DLB_ERR_RESUME_OTHER_PROGRAM and _CONFIG, and DLB_ERR_RANKS_SETTINGS if
+ * the run began on another number of ranks. */
 int dlb_resume_open(struct dlb_resume *resume, struct dlb_result_folder *folder,
                     const char *command, struct dlb_config *cfg, const struct dlb_config *cfg_b,
                     struct dlb_err *err);

@@ -86,6 +86,9 @@ for mpi in "${implementations[@]}"; do
     launcher "$mpi" 3
     run "${launch[@]}" "$dlbench" run --resume results/ctrl-c
     expect_err 'E_RANKS_SETTINGS' # on another number of ranks
+    run "$dlbench" run --resume results/ctrl-c
+    expect_exit 2
+    expect_err 'E_RANKS_SETTINGS' # without a launcher: one rank's share is not a repetition
     launcher "$mpi" "$n_ranks"
     run "${launch[@]}" "$dlbench" run --resume results/ctrl-c
     expect_exit 0
