@@ -5,7 +5,9 @@
 #include "core/base/io.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/pause.h"
 #include "core/base/pulse.h"
+#include "core/base/say.h"
 #include "core/host/stuck.h"
 #include "scenarios/run/child_log.h"
 
@@ -31,6 +33,7 @@
 /* Time between interrupt and kill: longer than loaders and fork servers take to end their
  * workers, so that the child can report its measurements. */
 #define GRACE_NS (15 * DLB_NS_PER_S)
+#define PAUSE_TOLD_NS (5 * DLB_NS_PER_S) /* so long a pause is worth a note */
 #define RESULT_MAX_BYTES (64u << 20)
 #define PATH_SHOWN 300 /* bytes of a path; its end is in the configuration */
 
@@ -180,14 +183,26 @@ static bool waits_for_others(const struct dlb_child *how)
     return how->meet && !dlb_meet_is_answered(how->meet);
 }
 
+/* The child was stopped with this process, or this one alone. Its own silence it is not. */
+static void take_pause(uint64_t pause_ns, uint64_t now_ns, uint64_t *beat_ns)
+{
+    *beat_ns = dlb_pause_later(*beat_ns, pause_ns, now_ns);
+    if (pause_ns >= PAUSE_TOLD_NS)
+        dlb_say_note("this process was stopped for %" PRIu64 " s while it watched a repetition: if "
+                     "that was stopped, too, its figures have that time",
+                     pause_ns / DLB_NS_PER_S);
+}
+
 /* Waits until the child has ended, and kills it if needed. */
 static void watch(const struct dlb_child *how, struct child *c, struct end *end)
 {
-    uint64_t beats = 0, beat_ns = dlb_now_ns(), asked_ns = 0;
+    uint64_t beats = 0, beat_ns = dlb_now_ns(), looked_ns = beat_ns, asked_ns = 0;
     uint64_t spare_ns = how->stall_ns / 2 < SPARE_NS ? how->stall_ns / 2 : SPARE_NS;
     bool killed = false;
     while (!ended(c, &end->status)) {
         uint64_t now_ns = dlb_now_ns(), n = atomic_load(&c->pulse->n_batches);
+        take_pause(dlb_pause_ns(looked_ns, now_ns), now_ns, &beat_ns);
+        looked_ns = now_ns;
         if (n + atomic_load(&c->pulse->n_signs) != beats || waits_for_others(how)) {
             beats = n + atomic_load(&c->pulse->n_signs);
             beat_ns = now_ns;
