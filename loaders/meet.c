@@ -35,6 +35,12 @@ bool dlb_meet_wait(struct dlb_meet *meet, const atomic_bool *cancel)
     return true;
 }
 
+void dlb_meet_end(struct dlb_meet *meet)
+{
+    atomic_store(&meet->ended_ns, dlb_now_ns());
+    dlb_event_signal(&meet->bell);
+}
+
 void dlb_meet_answer(struct dlb_meet *meet, uint64_t end_ns, uint64_t input_ns, bool alone)
 {
     if (meet->started_ns == 0) {

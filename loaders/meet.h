@@ -22,8 +22,9 @@ struct dlb_meet {
      * cell's when it asks, those of the rank that ends last when it is answered. */
     uint64_t end_ns, input_ns;
     bool alone; /* an answer's: the cell of some rank has ended */
-    /* Of one cell: its loop, and what its steps took by themselves. */
-    uint64_t started_ns, ended_ns;
+    /* Of one cell: its loop, and what its steps took by themselves. Ended: it asks no more. */
+    uint64_t started_ns;
+    _Atomic uint64_t ended_ns;
     uint64_t n_rounds, wait_ns, own_input_ns;
     /* By the speaker, for one command: calls of MPI, bytes that they carried from or to this rank,
      * and the CPU time that it took. */
@@ -42,6 +43,9 @@ bool dlb_meet_is_answered(struct dlb_meet *meet);
 
 /* Sleeps until the answer is there. False: it was cancelled. */
 bool dlb_meet_wait(struct dlb_meet *meet, const atomic_bool *cancel);
+
+/* The cell: its loop has ended. It does not hold up others while it is taken down. */
+void dlb_meet_end(struct dlb_meet *meet);
 
 /* The speaker. */
 void dlb_meet_answer(struct dlb_meet *meet, uint64_t end_ns, uint64_t input_ns, bool alone);

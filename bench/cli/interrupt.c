@@ -1,6 +1,7 @@
 #include "bench/cli/verb.h"
 
 #include "bench/live/restore.h"
+#include "core/base/process.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -20,13 +21,12 @@ static void on_signal(int number)
 void dlb_catch_interrupts(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = on_signal}, old; /* no SA_RESTART: a sleep must end */
+    struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: a sleep must end */
 
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        (void)sigaction(numbers[i], NULL, &old);
         /* nohup ignores SIGHUP: keep that. An ignored SIGINT is a side effect of a script's "&". */
-        if (numbers[i] == SIGHUP && old.sa_handler == SIG_IGN)
+        if (numbers[i] == SIGHUP && dlb_signal_is_ignored(SIGHUP))
             continue;
         (void)sigaction(numbers[i], &action, NULL);
     }

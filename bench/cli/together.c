@@ -85,6 +85,8 @@ static bool run_here(int *code)
     struct dlb_err err;
     (void)setsid();
     dlb_launcher_forget();
+    if (link_here.rank == 0)
+        dlb_catch_interrupts(); /* one that killed it would read as a lost rank */
     int rc = dlb_link_join(&link_here, &err);
     is_linked = rc == DLB_OK;
     *code = rc == DLB_END ? DLB_EXIT_FAILED : rc ? dlb_print_err(&err) : DLB_EXIT_OK;

@@ -76,3 +76,10 @@ bool dlb_process_end(pid_t pid, uint64_t patience_ns, int *status)
     (void)kill(pid, SIGKILL);
     return dlb_process_reap(pid, KILLED_NS, status);
 }
+
+bool dlb_signal_is_ignored(int number)
+{
+    struct sigaction now;
+
+    return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}

@@ -31,4 +31,7 @@ bool dlb_process_reap(pid_t pid, uint64_t limit_ns, int *status);
  * reaped. */
 bool dlb_process_end(pid_t pid, uint64_t patience_ns, int *status);
 
+/* Whether the process ignores this signal, as nohup has it ignore SIGHUP. */
+bool dlb_signal_is_ignored(int number);
+
 #endif

@@ -331,7 +331,7 @@ static int consume(struct cell *c, struct dlb_err *err)
     dlb_cell_beside_begin(&beside, &c->facts);
     rc = dlb_consume(&how, c->consumed, err);
     if (c->watch->meet)
-        c->watch->meet->ended_ns = dlb_now_ns();
+        dlb_meet_end(c->watch->meet);
     dlb_cell_beside_end(&beside, &c->facts);
     if (c->facts.gpu)
         c->facts.ran = c->device->ran ? c->device->ran(c->feeds[0].device_state) : NULL;

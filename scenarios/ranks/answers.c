@@ -61,8 +61,9 @@ int dlb_answers_take_bytes(const struct dlb_message *answers, uint32_t n, void *
 json_t *dlb_answer_of_cell(const struct dlb_link *link, const struct dlb_cell_result *result)
 {
     const struct dlb_meet *meet = link->meet;
-    bool began = meet->started_ns > 0 && meet->ended_ns > meet->started_ns;
-    double loop_s = began ? (double)(meet->ended_ns - meet->started_ns) / 1e9 : (double)NAN;
+    uint64_t ended_ns = atomic_load(&meet->ended_ns);
+    bool began = meet->started_ns > 0 && ended_ns > meet->started_ns;
+    double loop_s = began ? (double)(ended_ns - meet->started_ns) / 1e9 : (double)NAN;
     return dlb_json_made(
         json_pack("{so, so, so, sI, sI, sI}", "node", dlb_json_safe_text(link->node), "result",
                   dlb_cell_result_to_json(result), "loop_s", dlb_json_real_or_null(loop_s),

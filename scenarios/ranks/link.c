@@ -17,6 +17,8 @@
 
 #define HELLO_S 30  /* for all ranks to start, before rank 0 says that it waits */
 #define START_S 300 /* ... and before it ends the job */
+#define LATER_S 30  /* ... and after which another rank does, should rank 0 not be there */
+#define LOOK_MS 50  /* between looks whether the user wants an end */
 
 struct head {
     uint32_t kind;
@@ -80,7 +82,10 @@ bool dlb_message_receive(int fd, struct dlb_message *out)
 static bool is_there_within(int fd, int ms)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
-    return poll(&wait, 1, ms) > 0;
+    int n;
+    while ((n = poll(&wait, 1, ms)) < 0 && errno == EINTR)
+        ;
+    return n > 0;
 }
 
 bool dlb_message_is_there(int fd)
@@ -138,9 +143,11 @@ int dlb_link_join(struct dlb_link *link, struct dlb_err *err)
     (void)sigemptyset(&action.sa_mask);
     joined = link;
     (void)sigaction(SIGUSR1, &action, NULL);
-    if (link->rank == 0 && !is_there_within(link->fd, HELLO_S * 1000)) {
-        dlb_say_note("waiting for MPI: after %d s not all ranks have started", HELLO_S);
-        if (!is_there_within(link->fd, (START_S - HELLO_S) * 1000))
+    int limit_s = link->rank == 0 ? START_S : START_S + LATER_S;
+    if (!is_there_within(link->fd, HELLO_S * 1000)) {
+        if (link->rank == 0)
+            dlb_say_note("waiting for MPI: after %d s not all ranks have started", HELLO_S);
+        if (!is_there_within(link->fd, (limit_s - HELLO_S) * 1000))
             return give_up(err);
     }
     if (!dlb_message_receive(link->fd, &hello))
@@ -178,12 +185,20 @@ int dlb_link_send(struct dlb_link *link, enum dlb_message_kind kind, const json_
                   struct dlb_err *err)
 {
     char *text = doc ? dlb_mem_check(json_dumps(doc, JSON_COMPACT)) : NULL;
-    if (!link->lost && !dlb_message_send(link->fd, kind, text, text ? strlen(text) : 0))
+    if (!link->lost && !dlb_message_send(link->fd, kind, text, text ? strlen(text) : 0) &&
+        !dlb_link_look(link)) /* it may have said why before it ended */
         (void)lose_speaker(link);
     dlb_event_signal(&link->meet->bell);
     free(text);
     *err = link->why;
     return link->lost ? DLB_E_WORKER : DLB_OK;
+}
+
+void dlb_link_pass_on(struct dlb_link *link, const atomic_bool *cancel)
+{
+    struct dlb_err ignored;
+    if (cancel && atomic_load(cancel) && !atomic_exchange(&link->cancel, true))
+        (void)dlb_link_send(link, DLB_SAY_CANCEL, NULL, &ignored);
 }
 
 /* Takes the next message; false: it was that a rank is gone, or the speaker is. */
@@ -202,11 +217,15 @@ static bool take(struct dlb_link *link, struct dlb_message *out)
     return false;
 }
 
-int dlb_link_await(struct dlb_link *link, enum dlb_message_kind kind, struct dlb_message *out,
-                   struct dlb_err *err)
+int dlb_link_await(struct dlb_link *link, enum dlb_message_kind kind, const atomic_bool *cancel,
+                   struct dlb_message *out, struct dlb_err *err)
 {
     out->bytes = NULL;
-    while (!link->lost && take(link, out)) {
+    while (!link->lost) {
+        while (cancel && !link->lost && !is_there_within(link->fd, LOOK_MS))
+            dlb_link_pass_on(link, cancel);
+        if (!take(link, out))
+            break;
         if (out->kind == kind)
             return DLB_OK;
         free(out->bytes);

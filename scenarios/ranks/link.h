@@ -24,6 +24,7 @@ enum dlb_message_kind {
     DLB_SAY_ANSWER,  /* runner: what it did */
     DLB_SAY_FAILED,  /* likewise, and the other ranks' cells need not go on */
     DLB_SAY_ANSWERS, /* speaker of rank 0: those of all ranks */
+    DLB_SAY_SCRATCH, /* runner: the path of the folder that it removes at its end */
     DLB_SAY_CLOCKS,  /* runner of rank 0: compare clocks. Its speaker answers with all offsets */
     DLB_SAY_CANCEL,  /* runner of rank 0: end the cells of all ranks */
     DLB_SAY_LOST,    /* speaker of rank 0: a rank is gone */
@@ -69,17 +70,21 @@ struct dlb_link {
 int dlb_link_make(struct dlb_link *link, int *speaker_fd, struct dlb_err *err);
 
 /* In the runner, after the fork: waits for the speaker's hello. Rank 0 says so if that takes long,
- * and ends the job if it takes minutes (DLB_ERR_RANK_LOST). DLB_END: the speaker has ended, and has
- * said why itself. */
+ * and ends the job if it takes minutes (DLB_ERR_RANK_LOST); other ranks do so a little later.
+ * DLB_END: the speaker has ended, and has said why itself. */
 int dlb_link_join(struct dlb_link *link, struct dlb_err *err);
 
 int dlb_link_send(struct dlb_link *link, enum dlb_message_kind kind, const json_t *doc,
                   struct dlb_err *err);
 
-/* Waits for a message of this kind. DLB_ERR_RANK_LOST, then and from then on, if a rank is gone.
- * The caller frees out->bytes after success. */
-int dlb_link_await(struct dlb_link *link, enum dlb_message_kind kind, struct dlb_message *out,
-                   struct dlb_err *err);
+/* Rank 0's, for a command: if the user wants an end (`cancel`; NULL: never), the other ranks are
+ * told, once. */
+void dlb_link_pass_on(struct dlb_link *link, const atomic_bool *cancel);
+
+/* Waits for a message of this kind, and passes `cancel` on meanwhile. DLB_ERR_RANK_LOST, then and
+ * from then on, if a rank is gone. The caller frees out->bytes after success. */
+int dlb_link_await(struct dlb_link *link, enum dlb_message_kind kind, const atomic_bool *cancel,
+                   struct dlb_message *out, struct dlb_err *err);
 
 /* A command begins: forgets the cancel of the one before. */
 void dlb_link_begin(struct dlb_link *link);

@@ -1,6 +1,7 @@
 #include "scenarios/ranks/quiet.h"
 
 #include "core/base/clock.h"
+#include "core/base/pause.h"
 #include "core/base/say.h"
 #include "core/host/stuck.h"
 
@@ -13,6 +14,9 @@ void dlb_quiet_look(struct dlb_quiet *quiet, const struct dlb_link *link, uint64
         quiet->beats = beats;
         quiet->since_ns = now_ns;
     }
+    quiet->since_ns =
+        dlb_pause_later(quiet->since_ns, dlb_pause_ns(quiet->looked_ns, now_ns), now_ns);
+    quiet->looked_ns = now_ns;
     if (quiet->told || now_ns - quiet->since_ns < DLB_QUIET_S * DLB_NS_PER_S)
         return;
     quiet->told = true;

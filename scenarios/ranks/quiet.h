@@ -14,7 +14,7 @@
 
 /* Zeroed: nothing was seen. */
 struct dlb_quiet {
-    uint64_t beats, since_ns;
+    uint64_t beats, since_ns, looked_ns;
     bool told;
 };
 

@@ -1,10 +1,11 @@
-/* What ranks need of each other: ten functions and a note. A module of MPI has them
+/* What ranks need of each other: some functions and a note. A module of MPI has them
  * (scenarios/ranks/mpi/module.c). One process alone needs none.
  *
  * Floor 4. Only the speaker of a rank calls them (speaker.h), on one thread. A module is built
  * apart from the program and calls nothing of it. All but the notes are collective: every rank
  * calls the same in the same order. While a function waits it sleeps, and calls `idle` now and
- * then; once that says false, the function returns false, and no other may be called but abort. */
+ * then. Once that says false, or MPI fails, the function returns false. From then on no other may
+ * be called but tell, heard, why and abort. */
 #ifndef DLB_SCENARIOS_RANKS_RANKS_H
 #define DLB_SCENARIOS_RANKS_RANKS_H
 
@@ -12,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DLB_RANKS_ABI 1 /* of this header: a module with another number is refused */
+#define DLB_RANKS_ABI 2 /* of this header: a module with another number is refused */
 #define DLB_RANKS_SYMBOL "dlb_ranks_module"
 
 /* One round at a barrier over all ranks. */
@@ -30,7 +31,7 @@ struct dlb_ranks_offset {
 
 /* What one rank tells another at any time. Fixed in size, so that it is on its way at once. */
 struct dlb_ranks_note {
-    uint32_t kind; /* enum dlb_note_kind of speaker.c */
+    uint32_t kind; /* enum dlb_note_kind of watch.c */
     uint32_t rank; /* that it describes */
     int32_t signal;
     uint32_t number;
@@ -59,8 +60,9 @@ struct dlb_ranks {
     bool (*offsets)(struct dlb_ranks_offset *mine);               /* to rank 0 */
     void (*tell)(uint32_t to, const struct dlb_ranks_note *note); /* does not wait */
     bool (*heard)(struct dlb_ranks_note *note, uint32_t *from);   /* false: there is none */
-    void (*abort)(int code); /* ends all ranks; may return before it has */
-    void (*close)(void);     /* once, at the end */
+    const char *(*why)(void); /* what failed, and what MPI says of it; "": nothing has */
+    void (*abort)(int code);  /* ends all ranks; may return before it has */
+    void (*close)(void);      /* once, at the end */
 };
 
 #endif

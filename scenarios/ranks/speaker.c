@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/process.h"
 #include "scenarios/ranks/watch.h"
 
 #include <errno.h>
@@ -41,7 +42,8 @@ static void catch_signals(void)
     struct sigaction action = {.sa_handler = on_end};
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-        (void)sigaction(numbers[i], &action, NULL);
+        if (numbers[i] != SIGHUP || !dlb_signal_is_ignored(SIGHUP)) /* nohup's */
+            (void)sigaction(numbers[i], &action, NULL);
 }
 
 static void keep(struct dlb_message *into, const struct dlb_message *message)
@@ -61,12 +63,16 @@ static void pump(struct speaker *s)
         }
         if (message.kind == DLB_SAY_COMMAND) {
             keep(&s->command, &message);
+            s->watch.cancel_early = false; /* what came before is about another one */
         } else if (message.kind == DLB_SAY_ANSWER || message.kind == DLB_SAY_FAILED) {
             keep(&s->answer, &message);
             s->watch.busy = false;
             if (message.kind == DLB_SAY_FAILED && !s->failed_told)
                 dlb_ranks_watch_cancel(&s->watch);
             s->failed_told = true;
+        } else if (message.kind == DLB_SAY_SCRATCH) {
+            free(s->watch.scratch);
+            s->watch.scratch = message.bytes;
         } else {
             s->clocks = s->clocks || message.kind == DLB_SAY_CLOCKS;
             s->ends = s->ends || message.kind == DLB_SAY_END;
@@ -134,7 +140,8 @@ static bool round_of_all(struct speaker *s, bool asks, int64_t *n_active)
     return true;
 }
 
-/* While runners do a command: cells meet, until the last of them has ended. */
+/* While runners do a command: cells meet, until the last loop has ended. A rank whose loop has
+ * ended takes part in the rounds of the others, for which nobody waits. */
 static bool serve(struct speaker *s)
 {
     struct dlb_meet *meet = s->how->meet;
@@ -144,7 +151,7 @@ static bool serve(struct speaker *s)
         uint32_t seen = dlb_event_seq(&meet->bell);
         pump(s);
         bool asks = !dlb_meet_is_answered(meet);
-        if (asks || s->answer.bytes) {
+        if (asks || s->answer.bytes || atomic_load(&meet->ended_ns) > 0) {
             if (!round_of_all(s, asks, &n_active))
                 return false;
         } else if (!nap(s, seen)) {
@@ -206,13 +213,12 @@ static bool do_command(struct speaker *s, struct dlb_message *command)
 {
     bool here = s->ranks->rank() == 0;
     uint64_t cpu_ns = dlb_thread_cpu_ns();
+    if (!here)
+        dlb_meet_reset(s->how->meet);
     dlb_ranks_watch_command(&s->watch, true, s->answer.bytes != NULL);
     s->failed_told = false;
-    if (!here) {
-        dlb_meet_reset(s->how->meet);
-        if (!dlb_message_send(s->how->fd, DLB_SAY_COMMAND, command->bytes, command->n_bytes))
-            dlb_ranks_watch_reap(&s->watch, true);
-    }
+    if (!here && !dlb_message_send(s->how->fd, DLB_SAY_COMMAND, command->bytes, command->n_bytes))
+        dlb_ranks_watch_reap(&s->watch, true);
     count(s, sizeof(struct order));
     count(s, command->n_bytes);
     bool ok = serve(s);
@@ -341,10 +347,11 @@ int dlb_speaker_run(const struct dlb_speaker_how *how, int *status, struct dlb_e
         dlb_ranks_watch_reap(&s.watch, true);
         close_in_time(&s);
     } else {
-        rc = dlb_ranks_watch_error(&s.watch, err);
         dlb_ranks_watch_end(&s.watch);
+        rc = dlb_ranks_watch_error(&s.watch, err);
     }
     free(s.command.bytes);
+    free(s.watch.scratch);
     *status = s.watch.status;
     return rc;
 }

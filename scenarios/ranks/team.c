@@ -25,7 +25,6 @@
 struct own {
     struct dlb_link *link;
     const struct dlb_child *how; /* with the caller's cancel, tick and ctx */
-    bool said;                   /* the other ranks were told that the user wants an end */
     struct dlb_quiet quiet;      /* of the cell */
 };
 
@@ -42,13 +41,8 @@ static void look_for_progress(struct own *own, const struct dlb_pulse *pulse)
 static void tick(void *ctx, const struct dlb_pulse *pulse)
 {
     struct own *own = ctx;
-    struct dlb_err err;
     (void)dlb_link_look(own->link);
-    if (own->how->cancel && atomic_load(own->how->cancel) && !own->said) {
-        own->said = true;
-        atomic_store(&own->link->cancel, true);
-        (void)dlb_link_send(own->link, DLB_SAY_CANCEL, NULL, &err);
-    }
+    dlb_link_pass_on(own->link, own->how->cancel);
     look_for_progress(own, pulse);
     if (own->how->tick)
         own->how->tick(own->how->ctx, pulse);
@@ -120,7 +114,7 @@ int dlb_team_run(struct dlb_link *link, const struct dlb_child *how, struct dlb_
     if (!rc)
         rc = run_own(link, how, err);
     if (!rc)
-        rc = dlb_link_await(link, DLB_SAY_ANSWERS, &message, err);
+        rc = dlb_link_await(link, DLB_SAY_ANSWERS, how->cancel, &message, err);
     if (rc)
         return interrupted_alone(how, result, rc);
     struct dlb_rank_part *parts = dlb_mem_array(link->size, sizeof(*parts));
@@ -145,7 +139,7 @@ static int clocks(struct dlb_link *link, struct dlb_ranks_offset *out, struct dl
     struct dlb_message message;
     int rc = dlb_link_send(link, DLB_SAY_CLOCKS, NULL, err);
     if (!rc)
-        rc = dlb_link_await(link, DLB_SAY_ANSWERS, &message, err);
+        rc = dlb_link_await(link, DLB_SAY_ANSWERS, NULL, &message, err);
     if (rc)
         return rc;
     rc = dlb_answers_take_bytes(&message, link->size, out, sizeof(*out), err);
@@ -153,7 +147,7 @@ static int clocks(struct dlb_link *link, struct dlb_ranks_offset *out, struct dl
     return rc;
 }
 
-int dlb_team_meet(struct dlb_link *link, json_t **nodes, struct dlb_err *err)
+int dlb_team_greet(struct dlb_link *link, json_t **nodes, struct dlb_err *err)
 {
     struct dlb_message message;
     json_t *command = dlb_json_made(json_pack("{ss}", "do", "hello")), *own = dlb_machine_of(link);
@@ -163,19 +157,25 @@ int dlb_team_meet(struct dlb_link *link, json_t **nodes, struct dlb_err *err)
     if (!rc)
         rc = dlb_link_send(link, DLB_SAY_ANSWER, own, err);
     if (!rc)
-        rc = dlb_link_await(link, DLB_SAY_ANSWERS, &message, err);
+        rc = dlb_link_await(link, DLB_SAY_ANSWERS, NULL, &message, err);
     json_decref(command);
     json_decref(own);
     if (rc)
         return rc;
     *nodes = dlb_answers_documents(&message, link->size);
     free(message.bytes);
-    rc = dlb_machines_check(*nodes, err);
-    if (!rc)
-        dlb_machines_note_bound(*nodes);
+    return dlb_machines_check(*nodes, err);
+}
+
+int dlb_team_meet(struct dlb_link *link, json_t **nodes, struct dlb_err *err)
+{
+    int rc = dlb_team_greet(link, nodes, err);
+    if (rc)
+        return rc;
+    dlb_machines_note_bound(*nodes);
     link->share = dlb_machines_share(*nodes);
     link->clocks = dlb_mem_array(link->size, sizeof(*link->clocks));
-    return rc ? rc : clocks(link, link->clocks, err);
+    return clocks(link, link->clocks, err);
 }
 
 json_t *dlb_team_clocks(struct dlb_link *link)
@@ -261,7 +261,8 @@ int dlb_team_follow(struct dlb_link *link, struct dlb_err *err)
     char scratch[PATH_MAX] = "";
     struct dlb_message message;
     int rc = make_scratch(link, scratch, err);
-    bool more = rc == DLB_OK;
+    bool more =
+        rc == DLB_OK && dlb_message_send(link->fd, DLB_SAY_SCRATCH, scratch, strlen(scratch));
     while (more) {
         more = dlb_message_receive(link->fd, &message);
         if (!more)

@@ -12,9 +12,12 @@
 
 #include <jansson.h>
 
-/* Rank 0, before anything else: the machines and programs of all ranks, and their clocks. *nodes:
- * new reference, what environment.json says of them. DLB_ERR_RANKS_PROGRAM if a rank runs another
- * program. */
+/* Rank 0, before anything else: the machines and programs of all ranks. *nodes: new reference, what
+ * environment.json says of them; NULL if there are none. DLB_ERR_RANKS_PROGRAM if a rank runs
+ * another program. */
+int dlb_team_greet(struct dlb_link *link, json_t **nodes, struct dlb_err *err);
+
+/* Likewise, and what there is for each rank, and the clocks of all. */
 int dlb_team_meet(struct dlb_link *link, json_t **nodes, struct dlb_err *err);
 
 /* Rank 0: as dlb_child_run of a cell, on all ranks. `config` has rank 0's share of the data, where

@@ -1,6 +1,5 @@
 #include "scenarios/ranks/team_gen.h"
 
-#include "core/base/clock.h"
 #include "core/base/config.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -13,8 +12,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LOOK_NS (50 * DLB_NS_PER_MS)
-
 /* One rank's share, while it is written. */
 struct share {
     struct dlb_link *link;
@@ -22,19 +19,11 @@ struct share {
     struct dlb_quiet quiet;
 };
 
-/* Signs of life for the speaker; the caller's interrupt ends the shares of all. */
-static void look(struct dlb_link *link, const struct dlb_gen_progress *told)
-{
-    struct dlb_err ignored;
-    (void)dlb_link_look(link);
-    if (told && told->cancel && atomic_load(told->cancel) && !atomic_exchange(&link->cancel, true))
-        (void)dlb_link_send(link, DLB_SAY_CANCEL, NULL, &ignored);
-}
-
 static void report(void *ctx, uint64_t n_done, uint64_t n_total, uint64_t n_bytes)
 {
     struct share *share = ctx;
-    look(share->link, share->told);
+    (void)dlb_link_look(share->link);
+    dlb_link_pass_on(share->link, share->told ? share->told->cancel : NULL);
     dlb_quiet_look(&share->quiet, share->link, n_bytes + n_done, "sample written", getpid());
     if (share->told && share->told->report)
         share->told->report(share->told->ctx, n_done, n_total, n_bytes);
@@ -99,12 +88,8 @@ int dlb_team_generate(const struct dlb_team_gen *how, const struct dlb_gen *gen,
     json_decref(command);
     if (!rc)
         rc = write_share(link, gen, how->progress, err);
-    while (!rc && !link->lost && !dlb_message_is_there(link->fd)) {
-        look(link, how->progress);
-        (void)dlb_sleep_until_ns(dlb_now_ns() + LOOK_NS);
-    }
     if (!rc)
-        rc = dlb_link_await(link, DLB_SAY_ANSWERS, &message, err);
+        rc = dlb_link_await(link, DLB_SAY_ANSWERS, how->progress->cancel, &message, err);
     if (rc)
         return rc;
     json_t *answers = dlb_answers_documents(&message, link->size);

@@ -2,20 +2,24 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/base/pause.h"
 #include "core/base/process.h"
+#include "core/base/remove.h"
 #include "core/host/stuck.h"
 #include "scenarios/ranks/speaker.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #define LOOK_NS (2 * DLB_NS_PER_MS)
 #define TELL_NS DLB_NS_PER_S
 #define RUNNER_S UINT64_C(30) /* for a runner to end its cell and to write what it has */
-#define PAUSE_NS DLB_NS_PER_S /* without a look: this process was stopped, or its machine */
+#define ASK_S UINT64_C(15)    /* ... before it is also asked by a signal */
 
 enum dlb_note_kind {
     NOTE_ALIVE,     /* text: the machine */
@@ -76,16 +80,51 @@ static void lose_own(struct dlb_ranks_watch *w, int signo, const char *why)
     lose_rank(w, w->ranks->rank(), signo, text);
 }
 
+/* A runner that was killed has left its folder. */
+static void clear_up(const struct dlb_ranks_watch *w)
+{
+    if (WIFSIGNALED(w->status) && w->scratch)
+        dlb_remove_tree(AT_FDCWD, w->scratch);
+}
+
 void dlb_ranks_watch_reap(struct dlb_ranks_watch *w, bool waits)
 {
     uint64_t limit_ns = waits ? RUNNER_S * DLB_NS_PER_S : 0;
     if (w->runner_ended || !dlb_process_reap(w->how->runner, limit_ns, &w->status))
         return;
     w->runner_ended = true;
+    clear_up(w);
     if (w->opened && WIFSIGNALED(w->status))
         lose_own(w, WTERMSIG(w->status), "its runner was killed by");
-    else if (w->opened && w->ranks->rank() > 0 && !w->ends)
+    else if (w->opened && (w->ranks->rank() > 0 ? !w->ends : w->in_command))
         lose_own(w, 0, "its runner ended early");
+}
+
+static void cancel_runner(const struct dlb_ranks_watch *w)
+{
+    atomic_store(&w->how->meet->cancelled, true);
+    (void)kill(w->how->runner, SIGUSR1);
+}
+
+void dlb_ranks_watch_cancel(struct dlb_ranks_watch *w)
+{
+    struct dlb_ranks_note note = {
+        .kind = NOTE_CANCEL, .rank = w->ranks->rank(), .number = w->n_commands};
+    w->cancel_early = !w->in_command;
+    if (w->cancelled || !w->in_command)
+        return;
+    w->cancelled = true;
+    tell_all(w, &note);
+    if (w->ranks->rank() == 0)
+        cancel_runner(w);
+}
+
+static void cancel_here(struct dlb_ranks_watch *w)
+{
+    if (w->ranks->rank() == 0)
+        dlb_ranks_watch_cancel(w);
+    else
+        cancel_runner(w);
 }
 
 void dlb_ranks_watch_command(struct dlb_ranks_watch *w, bool begins, bool answered)
@@ -95,6 +134,13 @@ void dlb_ranks_watch_command(struct dlb_ranks_watch *w, bool begins, bool answer
     w->n_commands += begins;
     w->cancelled = false;
     w->signs_ns = dlb_now_ns();
+    if (!begins)
+        return;
+    if (w->cancel_heard >= w->n_commands)
+        cancel_here(w);
+    else if (w->cancel_early)
+        dlb_ranks_watch_cancel(w);
+    w->cancel_early = false;
 }
 
 bool dlb_ranks_watch_interrupt(struct dlb_ranks_watch *w)
@@ -110,31 +156,12 @@ bool dlb_ranks_watch_interrupt(struct dlb_ranks_watch *w)
     return true;
 }
 
-static void cancel_runner(const struct dlb_ranks_watch *w)
+/* One of an earlier command comes too late; one of the next is for when it begins here. */
+static void take_cancel(struct dlb_ranks_watch *w, uint32_t number)
 {
-    atomic_store(&w->how->meet->cancelled, true);
-    (void)kill(w->how->runner, SIGUSR1);
-}
-
-void dlb_ranks_watch_cancel(struct dlb_ranks_watch *w)
-{
-    struct dlb_ranks_note note = {
-        .kind = NOTE_CANCEL, .rank = w->ranks->rank(), .number = w->n_commands};
-    if (w->cancelled || !w->in_command)
-        return;
-    w->cancelled = true;
-    tell_all(w, &note);
-    if (w->ranks->rank() == 0)
-        cancel_runner(w);
-}
-
-/* A note of an earlier command comes too late. */
-static void cancel_here(struct dlb_ranks_watch *w)
-{
-    if (w->ranks->rank() == 0)
-        dlb_ranks_watch_cancel(w);
-    else
-        cancel_runner(w);
+    w->cancel_heard = number > w->cancel_heard ? number : w->cancel_heard;
+    if (number == w->n_commands && w->in_command)
+        cancel_here(w);
 }
 
 static void take(struct dlb_ranks_watch *w, const struct dlb_ranks_note *note, uint32_t from)
@@ -146,8 +173,8 @@ static void take(struct dlb_ranks_watch *w, const struct dlb_ranks_note *note, u
         (void)dlb_ranks_watch_interrupt(w);
     else if (note->kind == NOTE_LOST)
         lose(w, note);
-    else if (note->kind == NOTE_CANCEL && note->number == w->n_commands && w->in_command)
-        cancel_here(w);
+    else if (note->kind == NOTE_CANCEL)
+        take_cancel(w, note->number);
 }
 
 /* A runner signs several times a second while it watches a cell. */
@@ -187,21 +214,28 @@ static void look_at_ranks(struct dlb_ranks_watch *w, uint64_t now_ns)
     }
 }
 
-static uint64_t later(uint64_t at_ns, uint64_t by_ns, uint64_t most_ns)
-{
-    return at_ns + by_ns < most_ns ? at_ns + by_ns : most_ns;
-}
-
 /* Silence counts only while this process looks: a job that was stopped, or whose machine was, has
  * heard nothing meanwhile and goes on. */
 static void forgive_pause(struct dlb_ranks_watch *w, uint64_t now_ns)
 {
-    uint64_t pause_ns = w->looked_ns > 0 ? now_ns - w->looked_ns : 0;
-    if (pause_ns < PAUSE_NS)
+    uint64_t pause_ns = dlb_pause_ns(w->looked_ns, now_ns);
+    if (pause_ns == 0)
         return;
     for (uint32_t i = 0; i < w->ranks->size(); i++)
-        w->seen[i].at_ns = later(w->seen[i].at_ns, pause_ns, now_ns);
-    w->signs_ns = later(w->signs_ns, pause_ns, now_ns);
+        w->seen[i].at_ns = dlb_pause_later(w->seen[i].at_ns, pause_ns, now_ns);
+    w->signs_ns = dlb_pause_later(w->signs_ns, pause_ns, now_ns);
+}
+
+/* False: it is not yet time. */
+static bool tell_alive(struct dlb_ranks_watch *w, uint64_t now_ns)
+{
+    struct dlb_ranks_note note = {.kind = NOTE_ALIVE, .rank = w->ranks->rank()};
+    if (now_ns - w->told_ns < TELL_NS)
+        return false;
+    (void)snprintf(note.text, sizeof(note.text), "%.63s", w->ranks->node());
+    tell_all(w, &note);
+    w->told_ns = now_ns;
+    return true;
 }
 
 bool dlb_ranks_watch_look(struct dlb_ranks_watch *w)
@@ -218,33 +252,61 @@ bool dlb_ranks_watch_look(struct dlb_ranks_watch *w)
         take(w, &note, from);
     now_ns = dlb_now_ns(); /* no earlier than what was heard */
     look_at_runner(w, now_ns);
-    if (now_ns - w->told_ns >= TELL_NS) {
-        note = (struct dlb_ranks_note){.kind = NOTE_ALIVE, .rank = w->ranks->rank()};
-        (void)snprintf(note.text, sizeof(note.text), "%.63s", w->ranks->node());
-        tell_all(w, &note);
-        w->told_ns = now_ns;
+    if (tell_alive(w, now_ns))
         look_at_ranks(w, now_ns);
-    }
-    if (w->runner_ended && w->ranks->rank() == 0 && w->in_command)
-        w->over = true;
     return !w->over;
 }
 
 int dlb_ranks_watch_error(const struct dlb_ranks_watch *w, struct dlb_err *err)
 {
-    if (w->ranks->rank() == 0 && w->lost.rank > 0 &&
-        !w->runner_ended) /* the runner reports it with its result */
-        return DLB_END;
-    const char *text = w->lost.text[0] ? w->lost.text : "the ranks cannot reach each other";
-    return dlb_fail(err, DLB_ERR_RANK_LOST, NULL, DLB_NO_OFFSET, "%s", text);
+    if (w->reported && WIFEXITED(w->status) && WEXITSTATUS(w->status) != 0)
+        return DLB_END; /* the runner has said it, with its result */
+    return dlb_fail(err, DLB_ERR_RANK_LOST, NULL, DLB_NO_OFFSET, "%s", w->lost.text);
+}
+
+/* Until the runner has ended. The others hear meanwhile that this rank lives: else they would name
+ * it, not the one that is lost. */
+static void await_runner(struct dlb_ranks_watch *w, bool first)
+{
+    uint64_t start_ns = dlb_now_ns();
+    struct dlb_ranks_note ignored;
+    uint32_t from;
+    bool asked = !first; /* a signal would end another rank's runner before it has cleared up */
+    for (;;) {
+        dlb_ranks_watch_reap(w, false);
+        uint64_t now_ns = dlb_now_ns(), gone_ns = now_ns - start_ns;
+        if (w->runner_ended || gone_ns > RUNNER_S * DLB_NS_PER_S)
+            return;
+        if (!asked && gone_ns > ASK_S * DLB_NS_PER_S) {
+            asked = true;
+            w->reported = false; /* it may take this for the user's wish */
+            (void)kill(w->how->runner, SIGTERM);
+        }
+        while (w->ranks->heard(&ignored, &from))
+            ;
+        (void)tell_alive(w, now_ns);
+        (void)dlb_sleep_until_ns(now_ns + LOOK_NS);
+    }
 }
 
 void dlb_ranks_watch_end(struct dlb_ranks_watch *w)
 {
-    int status;
-    if (w->ranks->rank() == 0 && !w->runner_ended)
-        (void)dlb_message_send(w->how->fd, DLB_SAY_LOST, w->lost.text, strlen(w->lost.text));
-    dlb_ranks_watch_reap(w, w->ranks->rank() == 0);
-    if (!w->runner_ended)
-        (void)dlb_process_end(w->how->runner, DLB_NS_PER_S, &status);
+    bool first = w->ranks->rank() == 0;
+    const char *mpi = w->ranks->why();
+    if (!w->lost.text[0] && !mpi[0]) /* what is left: nothing can be sent to the runner */
+        dlb_ranks_watch_reap(w, true);
+    if (!w->lost.text[0])
+        (void)snprintf(w->lost.text, sizeof(w->lost.text), "rank %u on %.64s: %s", w->ranks->rank(),
+                       w->ranks->node(), mpi[0] ? mpi : "its runner ended early");
+    if (first && !w->runner_ended)
+        w->reported =
+            dlb_message_send(w->how->fd, DLB_SAY_LOST, w->lost.text, strlen(w->lost.text));
+    else
+        (void)shutdown(w->how->fd, SHUT_RDWR); /* its runner ends its cell and removes its folder */
+    await_runner(w, first);
+    if (w->runner_ended)
+        return;
+    w->reported = false;
+    if (dlb_process_end(w->how->runner, 0, &w->status))
+        clear_up(w);
 }

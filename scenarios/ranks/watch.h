@@ -23,14 +23,19 @@ struct dlb_ranks_watch {
     bool opened, interrupted, runner_ended,
         over; /* over: a rank is lost, or this one is told to end */
     bool in_command, cancelled;
-    bool ends;                   /* the runner was told to end */
-    bool busy;                   /* the runner has a command, and has not answered */
-    uint32_t n_commands;         /* so far; all ranks count the same */
-    int status;                  /* of the runner, if it has ended */
+    bool ends;             /* the runner was told to end */
+    bool busy;             /* the runner has a command, and has not answered */
+    uint32_t n_commands;   /* so far; all ranks count the same */
+    uint32_t cancel_heard; /* the last command that another rank wants to end */
+    bool cancel_early;     /* the runner's command, which has not begun here, is to end at once */
+    int status;            /* of the runner, if it has ended */
     uint64_t looked_ns, told_ns; /* when it last looked and told */
     uint64_t n_signs, signs_ns;  /* of the runner while it watches a cell: the last, and when */
     struct dlb_ranks_seen *seen; /* [size] owned; ranks other than 0 look at its alone */
     struct dlb_ranks_note lost;  /* if over: who */
+    char *scratch; /* the runner's own folder, which it removes itself, unless it is killed; owned
+                      by the speaker; NULL: it has none */
+    bool reported; /* rank 0's runner knows who is lost, and is to say it */
 };
 
 void dlb_ranks_watch_begin(struct dlb_ranks_watch *watch, const struct dlb_speaker_how *how);
@@ -46,16 +51,17 @@ bool dlb_ranks_watch_look(struct dlb_ranks_watch *watch);
  * each other. */
 bool dlb_ranks_watch_interrupt(struct dlb_ranks_watch *watch);
 
-/* The cells of all ranks are to end. */
+/* The cells of all ranks are to end: those of this command, or, before it begins, of the next. */
 void dlb_ranks_watch_cancel(struct dlb_ranks_watch *watch);
 
 /* Reaps the runner; `waits`: until it has ended. */
 void dlb_ranks_watch_reap(struct dlb_ranks_watch *watch, bool waits);
 
-/* Why no rank can go on. DLB_END: another rank says it. */
-int dlb_ranks_watch_error(const struct dlb_ranks_watch *watch, struct dlb_err *err);
-
-/* Tells rank 0's runner which rank is lost, and waits until this rank's runner has ended. */
+/* When no rank can go on: tells rank 0's runner which rank is lost, and waits until this rank's
+ * runner has ended. */
 void dlb_ranks_watch_end(struct dlb_ranks_watch *watch);
+
+/* Behind it: why no rank can go on. DLB_END: rank 0's runner has said it. */
+int dlb_ranks_watch_error(const struct dlb_ranks_watch *watch, struct dlb_err *err);
 
 #endif

@@ -88,7 +88,7 @@ static int lead(struct dlb_link *link)
     json_t *answer = measure(link);
     rc = dlb_link_send(link, DLB_SAY_ANSWER, answer, &err);
     json_decref(answer);
-    if (rc || dlb_link_await(link, DLB_SAY_ANSWERS, &message, &err) ||
+    if (rc || dlb_link_await(link, DLB_SAY_ANSWERS, NULL, &message, &err) ||
         dlb_answers_take_cells(&message, FAKE_RANKS, parts, &err))
         return 2;
     free(message.bytes);

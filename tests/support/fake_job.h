@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -43,6 +44,7 @@ static _Noreturn void be_rank(uint32_t rank, part_fn *part)
             (void)dlb_link_send(&link, DLB_SAY_END, NULL, &err);
         _exit(code);
     }
+    atomic_store(&fake->runner[rank], runner);
     (void)close(link.fd);
     const struct dlb_speaker_how how = {.launcher = &launcher,
                                         .ranks = &fake_ranks,
@@ -51,6 +53,10 @@ static _Noreturn void be_rank(uint32_t rank, part_fn *part)
                                         .runner = runner,
                                         .deadline_ns = DEADLINE_NS};
     int rc = dlb_speaker_run(&how, &status, &err);
+    if (rc && rank > 0)
+        atomic_fetch_add(&fake->n_gave_up, 1);
+    else if (rc && rc != DLB_END)
+        (void)snprintf(fake->why, sizeof(fake->why), "%s", err.what);
     /* As a launcher would, once rank 0 has aborted. */
     for (int i = 0; rc && rank > 0 && i < 100 && atomic_load(&fake->n_aborted) == 0; i++)
         (void)dlb_sleep_until_ns(dlb_now_ns() + 50 * DLB_NS_PER_MS);
@@ -58,6 +64,11 @@ static _Noreturn void be_rank(uint32_t rank, part_fn *part)
         atomic_fetch_add(&fake->n_aborted, 1);
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 92);
 }
+
+/* Of the last job, when rank 0 ended: ranks that had ended it, and the error of rank 0's speaker.
+ */
+static uint32_t job_gave_up;
+static char job_why[512];
 
 /* The exit codes of the ranks; a rank that waits for its abort is killed when rank 0 has ended. */
 static void run_ranks(part_fn *const parts[FAKE_RANKS], int codes[FAKE_RANKS])
@@ -73,6 +84,8 @@ static void run_ranks(part_fn *const parts[FAKE_RANKS], int codes[FAKE_RANKS])
     assert_int_equal(waitpid(pids[0], &status, 0), pids[0]);
     codes[0] = WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
     bool aborted = atomic_load(&fake->n_aborted) > 0;
+    (void)snprintf(job_why, sizeof(job_why), "%s", fake->why);
+    job_gave_up = atomic_load(&fake->n_gave_up);
     for (uint32_t i = 1; i < FAKE_RANKS; i++) {
         if (aborted)
             (void)kill(pids[i], SIGKILL);

@@ -28,7 +28,10 @@ struct fake_shared {
     struct dlb_ranks_word word[FAKE_RANKS];
     struct fake_mail mail[FAKE_RANKS][FAKE_RANKS]; /* [from][to] */
     _Atomic uint32_t n_aborted;
-    _Atomic pid_t speaker[FAKE_RANKS];
+    _Atomic pid_t speaker[FAKE_RANKS], runner[FAKE_RANKS];
+    _Atomic uint32_t n_gave_up;           /* ranks other than 0 that ended the job themselves */
+    _Atomic uint32_t late_ms[FAKE_RANKS]; /* so much later a broadcast returns at this rank */
+    char why[512];                        /* the error of rank 0's speaker */
 };
 
 static struct fake_shared *fake;
@@ -86,6 +89,17 @@ static bool fake_barrier(void)
     return true;
 }
 
+static bool fake_linger(void)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+    for (uint32_t i = 0; i < atomic_load(&fake->late_ms[fake_rank]); i++) {
+        if (!fake_idle.idle(fake_idle.ctx))
+            return false;
+        (void)nanosleep(&nap, NULL);
+    }
+    return true;
+}
+
 static bool fake_broadcast(void *bytes, size_t n_bytes)
 {
     if (fake_rank == 0)
@@ -93,7 +107,7 @@ static bool fake_broadcast(void *bytes, size_t n_bytes)
     if (!fake_barrier())
         return false;
     memcpy(bytes, fake->bytes[0], n_bytes);
-    return fake_barrier();
+    return fake_barrier() && fake_linger();
 }
 
 static bool fake_gather(const void *mine, uint64_t n_mine, void **all, uint64_t *n_each)
@@ -160,6 +174,11 @@ static bool fake_heard(struct dlb_ranks_note *note, uint32_t *from)
     return false;
 }
 
+static const char *fake_why(void)
+{
+    return "";
+}
+
 static void fake_abort(int code)
 {
     atomic_fetch_add(&fake->n_aborted, 1);
@@ -184,6 +203,7 @@ static const struct dlb_ranks fake_ranks = {
     .offsets = fake_offsets,
     .tell = fake_tell,
     .heard = fake_heard,
+    .why = fake_why,
     .abort = fake_abort,
     .close = fake_close,
 };

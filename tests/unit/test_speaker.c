@@ -4,6 +4,7 @@
 #include "core/base/json.h"
 #include "scenarios/ranks/team.h"
 #include "tests/support/fake_job.h"
+#include "tests/support/fake_parts.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -79,7 +80,7 @@ static int meet_often(struct dlb_link *link)
         return 13;
     if (link->rank > 0)
         return dlb_message_receive(link->fd, &message) && message.kind == DLB_SAY_END ? 0 : 14;
-    rc = dlb_link_await(link, DLB_SAY_ANSWERS, &message, &err);
+    rc = dlb_link_await(link, DLB_SAY_ANSWERS, NULL, &message, &err);
     free(message.bytes);
     return rc ? 15 : n_late < ROUNDS / 2 ? 0 : 16; /* a busy machine is late sometimes */
 }
@@ -125,7 +126,7 @@ static int expect_lost(struct dlb_link *link, const char *who)
     json_decref(command);
     while (!dlb_link_look(link) && dlb_now_ns() - start_ns < 15 * DLB_NS_PER_S)
         (void)dlb_sleep_until_ns(dlb_now_ns() + 20 * DLB_NS_PER_MS);
-    if (dlb_link_await(link, DLB_SAY_ANSWERS, &message, &err) == DLB_OK)
+    if (dlb_link_await(link, DLB_SAY_ANSWERS, NULL, &message, &err) == DLB_OK)
         return 21;
     if (err.code != DLB_ERR_RANK_LOST || !strstr(err.what, who) || !atomic_load(&link->cancel))
         return 22;
@@ -140,25 +141,6 @@ static int expect_killed(struct dlb_link *link)
 static int expect_silent(struct dlb_link *link)
 {
     return expect_lost(link, "rank 1 on node1");
-}
-
-static int take_command(struct dlb_link *link)
-{
-    struct dlb_message message;
-    if (!dlb_message_receive(link->fd, &message))
-        return 30;
-    free(message.bytes);
-    while (!dlb_link_look(link)) /* as a runner that watches a cell */
-        (void)dlb_sleep_until_ns(dlb_now_ns() + 50 * DLB_NS_PER_MS);
-    return 0;
-}
-
-static int die(struct dlb_link *link)
-{
-    struct dlb_message message;
-    (void)dlb_message_receive(link->fd, &message);
-    (void)kill(getpid(), SIGKILL);
-    return 31;
 }
 
 static int stop(struct dlb_link *link)
@@ -232,35 +214,6 @@ static void test_early_end(void **state)
 /* --- a command that another rank's failure ends is ended at a rank that has not read it yet, and
  * the next command is not */
 
-static int answer_as(struct dlb_link *link, enum dlb_message_kind kind)
-{
-    struct dlb_err err;
-    json_t *answer = json_object();
-    int rc = dlb_link_send(link, kind, answer, &err);
-    json_decref(answer);
-    return rc ? 40 : 0;
-}
-
-static int begin_next(struct dlb_link *link)
-{
-    struct dlb_message message;
-    if (!dlb_message_receive(link->fd, &message) || message.kind != DLB_SAY_COMMAND)
-        return 41;
-    free(message.bytes);
-    dlb_link_begin(link);
-    return 0;
-}
-
-/* A runner that ends before rank 0's has is lost. */
-static int await_end(struct dlb_link *link)
-{
-    struct dlb_message message;
-    if (!dlb_message_receive(link->fd, &message))
-        return 46;
-    free(message.bytes);
-    return message.kind == DLB_SAY_END ? 0 : 47;
-}
-
 static int fail_first(struct dlb_link *link)
 {
     int code = begin_next(link);
@@ -296,7 +249,7 @@ static int lead_twice(struct dlb_link *link)
         code = dlb_link_send(link, DLB_SAY_COMMAND, command, &err) ? 44 : 0;
         json_decref(command);
         code = code ? code : answer_as(link, DLB_SAY_ANSWER);
-        if (!code && dlb_link_await(link, DLB_SAY_ANSWERS, &message, &err))
+        if (!code && dlb_link_await(link, DLB_SAY_ANSWERS, NULL, &message, &err))
             return 45;
         free(message.bytes);
     }
@@ -365,7 +318,7 @@ static int lead_through(struct dlb_link *link)
     json_decref(command);
     code = code ? code : look_for(link, PAUSE_NS + 3 * DLB_NS_PER_S);
     code = code ? code : answer_as(link, DLB_SAY_ANSWER);
-    if (code || dlb_link_await(link, DLB_SAY_ANSWERS, &message, &err))
+    if (code || dlb_link_await(link, DLB_SAY_ANSWERS, NULL, &message, &err))
         return code ? code : 52;
     free(message.bytes);
     return 0;

@@ -20,7 +20,7 @@
 #define PING_TAG 1
 #define NOTE_TAG 2
 #define N_PINGS 32
-#define N_NOTES 64 /* notes that may be on their way */
+#define N_NOTES 64 /* notes that may be on their way, and two to each rank */
 
 static struct dlb_ranks_idle idle;
 static MPI_Comm control, rounds; /* rounds: those of steps, which may run ahead of the others */
@@ -28,17 +28,32 @@ static MPI_Op meet_op;
 static MPI_Datatype word_type;
 static int my_rank, n_ranks;
 static char my_node[MPI_MAX_PROCESSOR_NAME + 1];
-static struct {
+static struct sent {
     MPI_Request request;
     struct dlb_ranks_note note;
-} notes[N_NOTES];
+} * notes; /* never freed: MPI may still send them when the process ends */
+static int n_notes;
+static char failed[MPI_MAX_ERROR_STRING + 64];
 
-static bool finish(MPI_Request *request, long longest_ns)
+/* Whether the call of this name worked; the first that did not is kept. */
+static bool worked(int rc, const char *call)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    if (rc == MPI_SUCCESS || failed[0])
+        return rc == MPI_SUCCESS;
+    if (MPI_Error_string(rc, text, &length) != MPI_SUCCESS)
+        (void)snprintf(text, sizeof(text), "error %d", rc);
+    (void)snprintf(failed, sizeof(failed), "%s: %s", call, text);
+    return false;
+}
+
+static bool finish(MPI_Request *request, const char *call, long longest_ns)
 {
     long sleep_ns = SLEEP_MIN_NS;
     for (;;) {
         int done = 0;
-        if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        if (!worked(MPI_Test(request, &done, MPI_STATUS_IGNORE), call))
             return false;
         if (done)
             return true;
@@ -66,6 +81,15 @@ static void meet(void *from, void *into, int *n, MPI_Datatype *type)
     }
 }
 
+static bool make_notes(void)
+{
+    n_notes = N_NOTES + 2 * n_ranks;
+    notes = calloc((size_t)n_notes, sizeof(*notes));
+    for (int i = 0; notes && i < n_notes; i++)
+        notes[i].request = MPI_REQUEST_NULL;
+    return notes != NULL;
+}
+
 static bool open_mpi(const struct dlb_ranks_idle *how, char *why, size_t n_why)
 {
     int given = 0, length = 0;
@@ -74,18 +98,16 @@ static bool open_mpi(const struct dlb_ranks_idle *how, char *why, size_t n_why)
         MPI_Comm_dup(MPI_COMM_WORLD, &control) != MPI_SUCCESS ||
         MPI_Comm_dup(MPI_COMM_WORLD, &rounds) != MPI_SUCCESS ||
         MPI_Type_contiguous(sizeof(struct dlb_ranks_word) / 8, MPI_INT64_T, &word_type) ||
-        MPI_Type_commit(&word_type) || MPI_Op_create(meet, 1, &meet_op) != MPI_SUCCESS) {
+        MPI_Type_commit(&word_type) || MPI_Op_create(meet, 1, &meet_op) != MPI_SUCCESS ||
+        MPI_Comm_size(control, &n_ranks) != MPI_SUCCESS || !make_notes()) {
         (void)snprintf(why, n_why, "MPI cannot be initialised");
         return false;
     }
     (void)MPI_Comm_set_errhandler(control, MPI_ERRORS_RETURN);
     (void)MPI_Comm_set_errhandler(rounds, MPI_ERRORS_RETURN);
     (void)MPI_Comm_rank(control, &my_rank);
-    (void)MPI_Comm_size(control, &n_ranks);
     (void)MPI_Get_processor_name(my_node, &length);
     my_node[length] = '\0';
-    for (int i = 0; i < N_NOTES; i++)
-        notes[i].request = MPI_REQUEST_NULL;
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     return true;
 }
@@ -105,12 +127,21 @@ static const char *node(void)
     return my_node;
 }
 
+/* Whether MPI can count so many bytes. */
+static bool fits(uint64_t n_bytes)
+{
+    if (n_bytes > INT_MAX && !failed[0])
+        (void)snprintf(failed, sizeof(failed), "a message of %llu bytes is longer than MPI allows",
+                       (unsigned long long)n_bytes);
+    return n_bytes <= INT_MAX;
+}
+
 static bool broadcast(void *bytes, size_t n_bytes)
 {
     MPI_Request request;
-    return n_bytes <= INT_MAX &&
-           MPI_Ibcast(bytes, (int)n_bytes, MPI_BYTE, 0, control, &request) == MPI_SUCCESS &&
-           finish(&request, SLEEP_MAX_NS);
+    return fits(n_bytes) &&
+           worked(MPI_Ibcast(bytes, (int)n_bytes, MPI_BYTE, 0, control, &request), "MPI_Ibcast") &&
+           finish(&request, "MPI_Ibcast", SLEEP_MAX_NS);
 }
 
 /* Where each rank's bytes begin; false: more than MPI counts. */
@@ -118,13 +149,13 @@ static bool places(const uint64_t *n_each, int *counts, int *starts)
 {
     uint64_t sum = 0;
     for (int i = 0; i < n_ranks; i++) {
-        if (n_each[i] > INT_MAX || sum > INT_MAX)
+        if (!fits(n_each[i]) || !fits(sum))
             return false;
         counts[i] = (int)n_each[i];
         starts[i] = (int)sum;
         sum += n_each[i];
     }
-    return sum <= INT_MAX;
+    return fits(sum);
 }
 
 static bool gather_bytes(const void *mine, uint64_t n_mine, void **all, const uint64_t *n_each)
@@ -133,16 +164,16 @@ static bool gather_bytes(const void *mine, uint64_t n_mine, void **all, const ui
     bool here = my_rank == 0, done = false;
     int *counts = here ? calloc(2 * (size_t)n_ranks, sizeof(int)) : NULL;
     int *starts = counts ? counts + n_ranks : NULL;
-    if (here && (!counts || !places(n_each, counts, starts)))
+    if (here && counts && !places(n_each, counts, starts))
         goto out;
-    if (here) {
+    if (counts)
         *all = malloc((size_t)starts[n_ranks - 1] + (size_t)counts[n_ranks - 1] + 1);
-        if (!*all)
-            goto out;
-    }
-    done = MPI_Igatherv(mine, (int)n_mine, MPI_BYTE, here ? *all : NULL, counts, starts, MPI_BYTE,
-                        0, control, &request) == MPI_SUCCESS &&
-           finish(&request, SLEEP_MAX_NS);
+    if (here && !worked(counts && *all ? MPI_SUCCESS : MPI_ERR_NO_MEM, "the answers of all ranks"))
+        goto out;
+    done = worked(MPI_Igatherv(mine, (int)n_mine, MPI_BYTE, here ? *all : NULL, counts, starts,
+                               MPI_BYTE, 0, control, &request),
+                  "MPI_Igatherv") &&
+           finish(&request, "MPI_Igatherv", SLEEP_MAX_NS);
 out:
     free(counts);
     return done;
@@ -151,24 +182,27 @@ out:
 static bool gather(const void *mine, uint64_t n_mine, void **all, uint64_t *n_each)
 {
     MPI_Request request;
-    if (n_mine > INT_MAX || MPI_Igather(&n_mine, 1, MPI_UINT64_T, n_each, 1, MPI_UINT64_T, 0,
-                                        control, &request) != MPI_SUCCESS)
-        return false;
-    return finish(&request, SLEEP_MAX_NS) && gather_bytes(mine, n_mine, all, n_each);
+    return fits(n_mine) &&
+           worked(
+               MPI_Igather(&n_mine, 1, MPI_UINT64_T, n_each, 1, MPI_UINT64_T, 0, control, &request),
+               "MPI_Igather") &&
+           finish(&request, "MPI_Igather", SLEEP_MAX_NS) && gather_bytes(mine, n_mine, all, n_each);
 }
 
 static bool reduce(struct dlb_ranks_word *word)
 {
     MPI_Request request;
     struct dlb_ranks_word mine = *word;
-    return MPI_Iallreduce(&mine, word, 1, word_type, meet_op, rounds, &request) == MPI_SUCCESS &&
-           finish(&request, SLEEP_ROUND_NS);
+    return worked(MPI_Iallreduce(&mine, word, 1, word_type, meet_op, rounds, &request),
+                  "MPI_Iallreduce") &&
+           finish(&request, "MPI_Iallreduce", SLEEP_ROUND_NS);
 }
 
 static bool barrier(void)
 {
     MPI_Request request;
-    return MPI_Ibarrier(rounds, &request) == MPI_SUCCESS && finish(&request, SLEEP_ROUND_NS);
+    return worked(MPI_Ibarrier(rounds, &request), "MPI_Ibarrier") &&
+           finish(&request, "MPI_Ibarrier", SLEEP_ROUND_NS);
 }
 
 static int64_t now_ns(void)
@@ -192,7 +226,7 @@ static bool pass_now(int64_t *number, int rank, bool sends)
         if (!done)
             (void)sched_yield();
     }
-    return rc == MPI_SUCCESS;
+    return worked(rc, sends ? "MPI_Isend" : "MPI_Irecv");
 }
 
 /* Rank 0 gives each rank its turn. */
@@ -221,8 +255,8 @@ static bool offsets(struct dlb_ranks_offset *mine)
     *mine = (struct dlb_ranks_offset){0, my_rank == 0 ? 0 : INT64_MAX};
     if (my_rank == 0)
         return serve_pings();
-    if (MPI_Irecv(&there, 1, MPI_INT64_T, 0, PING_TAG, control, &request) != MPI_SUCCESS ||
-        !finish(&request, SLEEP_MAX_NS))
+    if (!worked(MPI_Irecv(&there, 1, MPI_INT64_T, 0, PING_TAG, control, &request), "MPI_Irecv") ||
+        !finish(&request, "MPI_Irecv", SLEEP_MAX_NS))
         return false;
     for (int i = 0; i < N_PINGS; i++) {
         int64_t start = now_ns();
@@ -238,10 +272,10 @@ static bool offsets(struct dlb_ranks_offset *mine)
 /* A note that finds no place is dropped: a rank that takes none is named by its silence. */
 static void tell(uint32_t to, const struct dlb_ranks_note *note)
 {
-    for (int i = 0; i < N_NOTES; i++) {
+    for (int i = 0; i < n_notes; i++) {
         int done = notes[i].request == MPI_REQUEST_NULL;
         if (!done && MPI_Test(&notes[i].request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return;
+            continue; /* one that failed keeps its place */
         if (!done)
             continue;
         notes[i].note = *note;
@@ -260,6 +294,11 @@ static bool heard(struct dlb_ranks_note *note, uint32_t *from)
     *from = (uint32_t)status.MPI_SOURCE;
     return MPI_Recv(note, sizeof(*note), MPI_BYTE, status.MPI_SOURCE, NOTE_TAG, control,
                     MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+
+static const char *why_failed(void)
+{
+    return failed;
 }
 
 static void abort_mpi(int code)
@@ -295,6 +334,7 @@ __attribute__((visibility("default"))) const struct dlb_ranks dlb_ranks_module =
     .offsets = offsets,
     .tell = tell,
     .heard = heard,
+    .why = why_failed,
     .abort = abort_mpi,
     .close = close_mpi,
 };
