@@ -12,6 +12,7 @@
 #include "formats/generate/generate.h"
 #include "formats/generate/mark.h"
 #include "formats/generate/verify.h"
+#include "scenarios/ranks/team.h"
 #include "scenarios/ranks/team_gen.h"
 #include "scenarios/spec/spec.h"
 
@@ -85,6 +86,15 @@ static int together(void *ctx, const struct dlb_gen *gen, uint64_t *n_written, s
 {
     const struct watched *watched = ctx;
     return dlb_team_generate(&watched->team, gen, n_written, err);
+}
+
+/* They write one data set only if they run one program. */
+static int greet(struct dlb_link *link, struct dlb_err *err)
+{
+    json_t *nodes = NULL;
+    int rc = dlb_team_greet(link, &nodes, err);
+    json_decref(nodes);
+    return rc;
 }
 
 /* Whether the ranks share the work. */
@@ -172,11 +182,17 @@ static int generate(const struct dlb_args *args, const struct dlb_gen *gen, uint
                                   dlb_gen_total_bytes(gen) / (uint64_t)gen->opts->samples};
     struct dlb_gen_progress progress = {report, &watched, &dlb_interrupted, damaged, NULL};
     json_t *config = dlb_config_said(args->cfg);
-    int status;
+    int status = DLB_OK;
 
     watched.team = (struct dlb_team_gen){dlb_together(), config, &progress};
-    if (is_shared(dlb_together(), gen))
+    if (is_shared(dlb_together(), gen)) {
         progress.together = together;
+        status = greet(dlb_together(), err);
+    }
+    if (status != DLB_OK) {
+        json_decref(config);
+        return status;
+    }
 
     dlb_catch_interrupts();
     dlb_progress_begin(&watched.progress, "gen", args->quiet);

@@ -2,9 +2,11 @@
 
 #include "formats/codec.h"
 #include "formats/format.h"
+#include "formats/generate/file.h"
 #include "formats/generate/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -32,6 +34,20 @@ struct thread {
     struct dlb_gen_worker worker;
 };
 
+static void keep_error(struct generation *generation, const struct dlb_err *err)
+{
+    (void)pthread_mutex_lock(&generation->lock);
+    if (err->status != DLB_E_CANCELLED && generation->first.status == DLB_OK)
+        generation->first = *err;
+    (void)pthread_mutex_unlock(&generation->lock);
+}
+
+static void say_ended(const struct generation *generation)
+{
+    if (eventfd_write(generation->ended_fd, 1) != 0)
+        DLB_BUG("an eventfd cannot be written");
+}
+
 static void *thread_main(void *arg)
 {
     struct thread *self = arg;
@@ -46,14 +62,10 @@ static void *thread_main(void *arg)
             generation->gen->format->generator->unit(generation->gen, unit, &self->worker, &err);
         if (rc == DLB_OK)
             continue;
-        (void)pthread_mutex_lock(&generation->lock);
-        if (rc != DLB_E_CANCELLED && generation->first.status == DLB_OK)
-            generation->first = err;
-        (void)pthread_mutex_unlock(&generation->lock);
+        keep_error(generation, &err);
         atomic_store(&generation->stop, true);
     }
-    if (eventfd_write(generation->ended_fd, 1) != 0)
-        DLB_BUG("an eventfd cannot be written");
+    say_ended(generation);
     return NULL;
 }
 
@@ -75,14 +87,14 @@ static bool cancelled(const struct dlb_gen_progress *progress)
     return progress && progress->cancel && atomic_load(progress->cancel);
 }
 
-/* Waits until all threads have ended, and reports progress. */
+/* Waits until n_ends threads have ended, and reports progress of the n that write. */
 static void oversee(struct generation *generation, struct thread *threads, uint32_t n,
-                    const struct dlb_gen_progress *progress)
+                    uint32_t n_ends, const struct dlb_gen_progress *progress)
 {
     uint64_t n_written, n_bytes;
     uint64_t n_total = (uint64_t)generation->gen->opts->samples / generation->share.size;
 
-    for (uint64_t n_ended = 0; n_ended < n;) {
+    for (uint64_t n_ended = 0; n_ended < n_ends;) {
         struct pollfd waited = {.fd = generation->ended_fd, .events = POLLIN};
         uint64_t more = 0;
         /* An interrupted poll only checks the cancel flag earlier. */
@@ -94,6 +106,40 @@ static void oversee(struct generation *generation, struct thread *threads, uint3
         if (progress && progress->report)
             progress->report(progress->ctx, n_done, n_total, n_bytes);
     }
+}
+
+/* What this machine has written is on storage before the process that ends the data set removes
+ * the mark: it can sync its own machine's pages alone. */
+static void *sync_main(void *arg)
+{
+    struct generation *generation = arg;
+    const char *path = generation->gen->path;
+    struct dlb_err err;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0 || syncfs(fd) != 0) {
+        (void)dlb_gen_fail_write(&err, path, DLB_NO_OFFSET, "syncing to disk");
+        keep_error(generation, &err);
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    say_ended(generation);
+    return NULL;
+}
+
+/* A sync may take minutes: signs of life go on meanwhile. */
+static void sync_share(struct generation *generation, struct thread *threads, uint32_t n,
+                       const struct dlb_gen_progress *progress)
+{
+    pthread_t id;
+    if (generation->first.status != DLB_OK || cancelled(progress))
+        return;
+    bool apart = pthread_create(&id, NULL, sync_main, generation) == 0;
+    if (!apart)
+        (void)sync_main(generation);
+    oversee(generation, threads, n, 1, progress);
+    if (apart)
+        (void)pthread_join(id, NULL);
 }
 
 static int run_generation(const struct dlb_gen *gen, const struct dlb_gen_share *share,
@@ -129,9 +175,11 @@ static int run_generation(const struct dlb_gen *gen, const struct dlb_gen_share 
         if (code != 0)
             break; /* the others do the work */
     }
-    oversee(&generation, threads, n_started, progress);
+    oversee(&generation, threads, n_started, n_started, progress);
     for (uint32_t i = 0; i < n_started; i++)
         (void)pthread_join(threads[i].id, NULL);
+    if (share->size > 1)
+        sync_share(&generation, threads, n_started, progress);
     (void)tally(threads, n_started, n_written, &n_bytes);
     for (uint32_t i = 0; i < n_started; i++)
         dlb_bytes_free(&threads[i].worker.sample);
@@ -162,6 +210,9 @@ int dlb_generate_share(const struct dlb_gen *gen, const struct dlb_gen_share *sh
 {
     uint32_t n_threads = cpus_here();
     *n_written = 0;
+    int rc = dlb_gen_target_is_shared(gen, err);
+    if (rc != DLB_OK)
+        return rc;
     return run_generation(gen, share, n_threads < MAX_THREADS ? n_threads : MAX_THREADS, progress,
                           n_written, err);
 }

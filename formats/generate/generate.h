@@ -28,7 +28,8 @@ struct dlb_gen_progress {
 };
 
 /* Of a data set that another process has begun and will end: every size-th unit from unit `rank`
- * on. Formats of one unit have nothing to share. */
+ * on, synced to storage. Formats of one unit have nothing to share. DLB_ERR_RANKS_DATA if the
+ * folder is not that process's. */
 struct dlb_gen_share {
     uint32_t rank, size;
 };

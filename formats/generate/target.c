@@ -120,6 +120,28 @@ out:
     return rc;
 }
 
+int dlb_gen_target_is_shared(const struct dlb_gen *gen, struct dlb_err *err)
+{
+    struct dlb_gen_mark mark = {.params = NULL};
+    char *mark_path = dlb_mem_check(dlb_path_join(gen->path, DLB_INCOMPLETE_MARK));
+    json_t *params = dlb_manifest_params(gen);
+    struct stat st;
+    int rc;
+
+    if (stat(mark_path, &st) != 0)
+        rc = dlb_fail(err, DLB_ERR_RANKS_DATA, gen->path, DLB_NO_OFFSET,
+                      "is not the folder that rank 0 writes to: choose a dataset.path that all "
+                      "ranks share");
+    else
+        rc = dlb_gen_mark_read(mark_path, &mark, err);
+    if (rc == DLB_OK)
+        rc = dlb_manifest_same(mark.params, params, gen->path, err);
+    json_decref(mark.params);
+    json_decref(params);
+    free(mark_path);
+    return rc;
+}
+
 int dlb_gen_target_finish(struct dlb_gen_target *target, const struct dlb_gen *gen,
                           struct dlb_err *err)
 {

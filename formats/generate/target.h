@@ -29,6 +29,10 @@ struct dlb_gen_target {
 int dlb_gen_target_open(struct dlb_gen_target *target, const struct dlb_gen *gen,
                         struct dlb_err *err);
 
+/* Another process has made the folder and goes on with it; this one is to write there, too.
+ * DLB_ERR_RANKS_DATA if the folder is not the one that holds its mark. */
+int dlb_gen_target_is_shared(const struct dlb_gen *gen, struct dlb_err *err);
+
 /* Syncs the data, writes the manifest (`describe` adds to it) and removes the mark, in this order.
  */
 int dlb_gen_target_finish(struct dlb_gen_target *target, const struct dlb_gen *gen,

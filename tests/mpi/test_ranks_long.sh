@@ -51,6 +51,17 @@ for mpi in "${implementations[@]}"; do
         --set generate.sample_bytes=100 --set dataset.path="hdf5-$mpi"
     [ "$code" -eq 0 ] && expect_err 'hdf5.*rank 0' # of a build with HDF5
 
+    # --- a rank whose path is another folder writes nothing there, and gen fails
+    mkdir -p here there/data
+    : >there/data/own
+    launcher "$mpi" 1
+    apart=("${written[@]}" --set dataset.path=data)
+    run "${launch[@]}" -wdir "$PWD/here" "$dlbench" gen "${apart[@]}" : -np 1 -wdir "$PWD/there" "$dlbench" gen "${apart[@]}"
+    expect [ "$code" -ne 0 ]
+    expect_err 'rank 1 on .*E_RANKS_DATA'
+    expect [ "$(ls there/data)" = own ]
+    rm -rf here there
+
     # --- one rank is a run without ranks
     launcher "$mpi" 1
     run "${launch[@]}" "$dlbench" run "${brief[@]}" --run-name single
@@ -68,6 +79,11 @@ for mpi in "${implementations[@]}"; do
     expect [ "$code" -ne 0 ]
     expect_err 'E_RANKS_PROGRAM'
     expect_no_file results/mixed
+    run "${launch[@]}" "$dlbench" gen "${written[@]}" --set dataset.path=mixed : -np 1 other/dlbench gen "${written[@]}" \
+        --set dataset.path=mixed
+    expect [ "$code" -ne 0 ]
+    expect_err 'E_RANKS_PROGRAM'
+    expect_no_file mixed
 
     # --- refused: ranks with other data
     mkdir -p here there

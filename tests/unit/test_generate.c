@@ -130,6 +130,10 @@ static void test_shares_make_the_same(void **state)
     uint64_t whole = hash_tree();
     assert_int_equal(folder_remove(state), 0);
     assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(write_two_shares(n_each, &g.gen, &g.n_written, &g.err), DLB_E_CONFIG);
+    assert_int_equal(g.err.code, DLB_ERR_RANKS_DATA); /* nobody has begun a data set there */
+    assert_int_equal(rmdir(folder), 0);               /* nothing was written */
+    assert_int_equal(mkdir(folder, 0700), 0);
     assert_int_equal(dlb_generate(&g.gen, 2, &progress, &g.n_written, &g.err), DLB_OK);
     assert_true(hash_tree() == whole);
     assert_int_equal(g.n_written, 5000); /* of the shares and of what was missing */
