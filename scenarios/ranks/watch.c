@@ -271,14 +271,16 @@ static void await_runner(struct dlb_ranks_watch *w, bool first)
     uint64_t start_ns = dlb_now_ns();
     struct dlb_ranks_note ignored;
     uint32_t from;
-    bool asked = !first; /* a signal would end another rank's runner before it has cleared up */
+    /* A signal would end another rank's runner before it has cleared up, and a second one rank 0's
+     * before it has written. */
+    bool asked = !first || w->interrupted;
     for (;;) {
         dlb_ranks_watch_reap(w, false);
         uint64_t now_ns = dlb_now_ns(), gone_ns = now_ns - start_ns;
         if (w->runner_ended || gone_ns > RUNNER_S * DLB_NS_PER_S)
             return;
         if (!asked && gone_ns > ASK_S * DLB_NS_PER_S) {
-            asked = true;
+            asked = w->interrupted = true;
             w->reported = false; /* it may take this for the user's wish */
             (void)kill(w->how->runner, SIGTERM);
         }

@@ -201,8 +201,10 @@ static void watch(const struct dlb_child *how, struct child *c, struct end *end)
     bool killed = false;
     while (!ended(c, &end->status)) {
         uint64_t now_ns = dlb_now_ns(), n = atomic_load(&c->pulse->n_batches);
-        take_pause(dlb_pause_ns(looked_ns, now_ns), now_ns, &beat_ns);
-        looked_ns = now_ns;
+        uint64_t pause_ns = dlb_pause_ns(looked_ns, now_ns);
+        take_pause(pause_ns, now_ns, &beat_ns);
+        if (asked_ns != 0)
+            asked_ns = dlb_pause_later(asked_ns, pause_ns, now_ns);
         if (n + atomic_load(&c->pulse->n_signs) != beats || waits_for_others(how)) {
             beats = n + atomic_load(&c->pulse->n_signs);
             beat_ns = now_ns;
@@ -225,6 +227,7 @@ static void watch(const struct dlb_child *how, struct child *c, struct end *end)
             kill_group(c, SIGKILL);
             killed = true;
         }
+        looked_ns = dlb_now_ns(); /* what was done in between is no pause */
     }
 }
 
