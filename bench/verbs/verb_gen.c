@@ -82,10 +82,11 @@ static void damaged(void *ctx, uint64_t n_files, const char *first)
             first);
 }
 
-static int together(void *ctx, const struct dlb_gen *gen, uint64_t *n_written, struct dlb_err *err)
+static int together(void *ctx, const struct dlb_gen *gen, const char *id, uint64_t *n_written,
+                    struct dlb_err *err)
 {
     const struct watched *watched = ctx;
-    return dlb_team_generate(&watched->team, gen, n_written, err);
+    return dlb_team_generate(&watched->team, gen, id, n_written, err);
 }
 
 /* They write one data set only if they run one program. */

@@ -210,7 +210,7 @@ int dlb_generate_share(const struct dlb_gen *gen, const struct dlb_gen_share *sh
 {
     uint32_t n_threads = cpus_here();
     *n_written = 0;
-    int rc = dlb_gen_target_is_shared(gen, err);
+    int rc = dlb_gen_target_is_shared(gen, share->id, err);
     if (rc != DLB_OK)
         return rc;
     return run_generation(gen, share, n_threads < MAX_THREADS ? n_threads : MAX_THREADS, progress,
@@ -218,14 +218,14 @@ int dlb_generate_share(const struct dlb_gen *gen, const struct dlb_gen_share *sh
 }
 
 /* The units, first of all processes where there are others, then those that are missing. */
-static int write_units(struct dlb_gen *gen, uint32_t n_threads,
+static int write_units(struct dlb_gen *gen, const char *id, uint32_t n_threads,
                        const struct dlb_gen_progress *progress, uint64_t *n_written,
                        struct dlb_err *err)
 {
     static const struct dlb_gen_share whole = {.rank = 0, .size = 1};
     uint64_t n_together = 0;
     if (progress && progress->together) {
-        int rc = progress->together(progress->ctx, gen, &n_together, err);
+        int rc = progress->together(progress->ctx, gen, id, &n_together, err);
         if (rc != DLB_OK)
             return rc;
         gen->rewrite = gen->rewrite && n_together == 0;
@@ -266,7 +266,7 @@ int dlb_generate(const struct dlb_gen *gen, uint32_t n_threads,
         progress->damaged(progress->ctx, target.made.n_bad, target.made.first);
     rc = gen->format->generator->prepare(&resumed, err);
     if (rc == DLB_OK)
-        rc = write_units(&resumed, n_threads, progress, n_written, err);
+        rc = write_units(&resumed, target.id, n_threads, progress, n_written, err);
     if (rc == DLB_OK)
         rc = dlb_gen_target_finish(&target, &resumed, err);
 out:

@@ -23,8 +23,10 @@ struct dlb_gen_progress {
     /* Files of a complete data set are missing or damaged, and will be written again. Optional. */
     void (*damaged)(void *ctx, uint64_t n_files, const char *first);
     /* Has other processes write units with this one (dlb_generate_share), before it writes those
-     * that are still missing. *n_written: samples that they wrote. NULL: there are none. */
-    int (*together)(void *ctx, const struct dlb_gen *gen, uint64_t *n_written, struct dlb_err *err);
+     * that are still missing. `id`: of the folder, for their shares. *n_written: samples that they
+     * wrote. NULL: there are none. */
+    int (*together)(void *ctx, const struct dlb_gen *gen, const char *id, uint64_t *n_written,
+                    struct dlb_err *err);
 };
 
 /* Of a data set that another process has begun and will end: every size-th unit from unit `rank`
@@ -32,6 +34,7 @@ struct dlb_gen_progress {
  * folder is not that process's. */
 struct dlb_gen_share {
     uint32_t rank, size;
+    const char *id; /* what that process was told of the folder */
 };
 int dlb_generate_share(const struct dlb_gen *gen, const struct dlb_gen_share *share,
                        const struct dlb_gen_progress *progress, uint64_t *n_written,

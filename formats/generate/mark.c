@@ -11,25 +11,29 @@
 
 enum { MAX_BYTES = 1 << 20 };
 
-/* Differs after every restart of the machine; empty where the kernel does not say. */
-static void boot_id(char text[64])
+/* A UUID of the kernel's: "boot_id" differs after every restart of the machine, "uuid" each time.
+ * Empty where the kernel does not say. */
+static void kernel_id(const char *name, char text[DLB_MARK_ID])
 {
     struct dlb_err ignored;
-    char *read = NULL;
+    char path[64], *read = NULL;
     size_t n = 0;
 
     text[0] = '\0';
-    if (dlb_read_file("/proc/sys/kernel/random/boot_id", 4096, &read, &n, &ignored) == DLB_OK)
-        (void)snprintf(text, 64, "%.*s", (int)strcspn(read, "\n"), read);
+    (void)snprintf(path, sizeof path, "/proc/sys/kernel/random/%s", name);
+    if (dlb_read_file(path, 4096, &read, &n, &ignored) == DLB_OK)
+        (void)snprintf(text, DLB_MARK_ID, "%.*s", (int)strcspn(read, "\n"), read);
     free(read);
 }
 
-int dlb_gen_mark_write(const char *path, json_t *params, struct dlb_err *err)
+int dlb_gen_mark_write(const char *path, json_t *params, char id[DLB_MARK_ID], struct dlb_err *err)
 {
-    char boot[64];
+    char boot[DLB_MARK_ID];
 
-    boot_id(boot);
-    json_t *mark = dlb_json_made(json_pack("{s:O, s:s}", "params", params, "boot", boot));
+    kernel_id("boot_id", boot);
+    kernel_id("uuid", id);
+    json_t *mark =
+        dlb_json_made(json_pack("{s:O, s:s, s:s}", "params", params, "boot", boot, "id", id));
     char *text = dlb_mem_check(json_dumps(mark, JSON_INDENT(1)));
     int rc = dlb_write_file_atomic(path, text, strlen(text), err);
     free(text);
@@ -39,7 +43,7 @@ int dlb_gen_mark_write(const char *path, json_t *params, struct dlb_err *err)
 
 int dlb_gen_mark_read(const char *path, struct dlb_gen_mark *out, struct dlb_err *err)
 {
-    char boot[64], *text = NULL;
+    char boot[DLB_MARK_ID], *text = NULL;
     size_t n_bytes = 0;
 
     *out = (struct dlb_gen_mark){.params = NULL};
@@ -53,9 +57,10 @@ int dlb_gen_mark_read(const char *path, struct dlb_gen_mark *out, struct dlb_err
                         "the mark is damaged, so the parameters of the data are unknown: remove "
                         "the folder and generate it again");
     const char *then = json_string_value(json_object_get(mark, "boot"));
-    boot_id(boot);
+    kernel_id("boot_id", boot);
     out->restarted = then && strcmp(then, boot) != 0;
     out->params = json_incref(json_object_get(mark, "params"));
+    dlb_json_take_text(mark, "id", out->id, sizeof out->id);
     json_decref(mark);
     return DLB_OK;
 }

@@ -1,7 +1,8 @@
 /* The mark in a folder that gen has not finished.
  *
  * Floor 2. Control thread. It names the parameters of the data and the boot of the machine, so that
- * the same gen can resume, and knows whether the machine was restarted since. */
+ * the same gen can resume, and knows whether the machine was restarted since. Its id tells a rank
+ * of the same gen whether it sees the same folder. */
 #ifndef DLB_FORMATS_GENERATE_MARK_H
 #define DLB_FORMATS_GENERATE_MARK_H
 
@@ -12,13 +13,16 @@
 
 #define DLB_INCOMPLETE_MARK ".dlbench-incomplete"
 
+enum { DLB_MARK_ID = 40 }; /* a UUID of the kernel's and a zero byte */
+
 struct dlb_gen_mark {
-    json_t *params; /* what is being generated; a new reference */
+    json_t *params;       /* what is being generated; a new reference */
+    char id[DLB_MARK_ID]; /* drawn when the mark was written; "": an older program wrote it */
     bool restarted; /* the machine was, since the mark was written */
 };
 
-/* Writes the mark to `path` whole or not at all, synced. `params` is borrowed. */
-int dlb_gen_mark_write(const char *path, json_t *params, struct dlb_err *err);
+/* Writes a mark to `path` whole or not at all, synced. `params` is borrowed. */
+int dlb_gen_mark_write(const char *path, json_t *params, char id[DLB_MARK_ID], struct dlb_err *err);
 
 /* DLB_E_CONFIG for a mark that cannot be read: what it belongs to is unknown. */
 int dlb_gen_mark_read(const char *path, struct dlb_gen_mark *out, struct dlb_err *err);

@@ -7,7 +7,6 @@
 #include "formats/format.h"
 #include "formats/generate/file.h"
 #include "formats/generate/manifest.h"
-#include "formats/generate/mark.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,11 +61,12 @@ static int take(struct dlb_gen_target *target, const struct dlb_gen *gen, const 
         if (rc == DLB_OK)
             rc = dlb_manifest_same(mark.params, target->params, gen->path, err);
         target->suspect = mark.restarted;
+        memcpy(target->id, mark.id, sizeof target->id);
         json_decref(mark.params);
     } else {
         rc = done ? DLB_OK : check_fresh(gen, err);
         if (rc == DLB_OK)
-            rc = dlb_gen_mark_write(mark_path, target->params, err);
+            rc = dlb_gen_mark_write(mark_path, target->params, target->id, err);
     }
     if (rc != DLB_OK)
         return rc;
@@ -120,20 +120,30 @@ out:
     return rc;
 }
 
-int dlb_gen_target_is_shared(const struct dlb_gen *gen, struct dlb_err *err)
+/* NFS remembers that a file was not there. Opening its folder asks the server again. */
+static bool is_marked(const char *folder)
+{
+    struct stat st;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool marked = fd >= 0 && fstatat(fd, DLB_INCOMPLETE_MARK, &st, 0) == 0;
+
+    if (fd >= 0)
+        (void)close(fd);
+    return marked;
+}
+
+int dlb_gen_target_is_shared(const struct dlb_gen *gen, const char *id, struct dlb_err *err)
 {
     struct dlb_gen_mark mark = {.params = NULL};
     char *mark_path = dlb_mem_check(dlb_path_join(gen->path, DLB_INCOMPLETE_MARK));
     json_t *params = dlb_manifest_params(gen);
-    struct stat st;
-    int rc;
+    bool marked = is_marked(gen->path);
+    int rc = marked ? dlb_gen_mark_read(mark_path, &mark, err) : DLB_OK;
 
-    if (stat(mark_path, &st) != 0)
+    if (rc == DLB_OK && (!marked || strcmp(mark.id, id) != 0))
         rc = dlb_fail(err, DLB_ERR_RANKS_DATA, gen->path, DLB_NO_OFFSET,
                       "is not the folder that rank 0 writes to: choose a dataset.path that all "
                       "ranks share");
-    else
-        rc = dlb_gen_mark_read(mark_path, &mark, err);
     if (rc == DLB_OK)
         rc = dlb_manifest_same(mark.params, params, gen->path, err);
     json_decref(mark.params);

@@ -8,6 +8,7 @@
 
 #include "core/base/err.h"
 #include "formats/generate/made.h"
+#include "formats/generate/mark.h"
 #include "formats/generator.h"
 
 #include <jansson.h>
@@ -17,6 +18,7 @@
 struct dlb_gen_target {
     json_t *params;       /* owned */
     int mark_fd;          /* locked while gen runs; -1: none */
+    char id[DLB_MARK_ID]; /* of the mark */
     bool complete;        /* data of these parameters exist, and each file has its length */
     struct dlb_made made; /* files of an earlier gen, compared with its list */
     bool suspect; /* incomplete, and the machine was restarted since: existing files may never have
@@ -30,8 +32,8 @@ int dlb_gen_target_open(struct dlb_gen_target *target, const struct dlb_gen *gen
                         struct dlb_err *err);
 
 /* Another process has made the folder and goes on with it; this one is to write there, too.
- * DLB_ERR_RANKS_DATA if the folder is not the one that holds its mark. */
-int dlb_gen_target_is_shared(const struct dlb_gen *gen, struct dlb_err *err);
+ * DLB_ERR_RANKS_DATA if the folder does not hold the mark of this id. */
+int dlb_gen_target_is_shared(const struct dlb_gen *gen, const char *id, struct dlb_err *err);
 
 /* Syncs the data, writes the manifest (`describe` adds to it) and removes the mark, in this order.
  */

@@ -1,5 +1,6 @@
 #include "scenarios/ranks/link.h"
 
+#include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/say.h"
@@ -82,9 +83,12 @@ bool dlb_message_receive(int fd, struct dlb_message *out)
 static bool is_there_within(int fd, int ms)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
+    uint64_t end_ns = dlb_now_ns() + (uint64_t)ms * DLB_NS_PER_MS, now_ns;
     int n;
-    while ((n = poll(&wait, 1, ms)) < 0 && errno == EINTR)
-        ;
+    while ((n = poll(&wait, 1, ms)) < 0 && errno == EINTR) {
+        now_ns = dlb_now_ns();
+        ms = now_ns < end_ns ? (int)((end_ns - now_ns + DLB_NS_PER_MS - 1) / DLB_NS_PER_MS) : 0;
+    }
     return n > 0;
 }
 
@@ -129,11 +133,11 @@ void dlb_link_begin(struct dlb_link *link)
 }
 
 /* The speaker is in MPI_Init, where a signal ends it: then the launcher ends the job. */
-static int give_up(struct dlb_err *err)
+static int give_up(int limit_s, struct dlb_err *err)
 {
     (void)kill(getppid(), SIGTERM);
     return dlb_fail(err, DLB_ERR_RANK_LOST, NULL, DLB_NO_OFFSET,
-                    "not all ranks have started within %d s", START_S);
+                    "not all ranks have started within %d s", limit_s);
 }
 
 int dlb_link_join(struct dlb_link *link, struct dlb_err *err)
@@ -148,7 +152,7 @@ int dlb_link_join(struct dlb_link *link, struct dlb_err *err)
         if (link->rank == 0)
             dlb_say_note("waiting for MPI: after %d s not all ranks have started", HELLO_S);
         if (!is_there_within(link->fd, (limit_s - HELLO_S) * 1000))
-            return give_up(err);
+            return give_up(limit_s, err);
     }
     if (!dlb_message_receive(link->fd, &hello))
         return DLB_END;

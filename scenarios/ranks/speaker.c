@@ -350,8 +350,8 @@ int dlb_speaker_run(const struct dlb_speaker_how *how, int *status, struct dlb_e
         dlb_ranks_watch_end(&s.watch);
         rc = dlb_ranks_watch_error(&s.watch, err);
     }
+    dlb_ranks_watch_clear_up(&s.watch);
     free(s.command.bytes);
-    free(s.watch.scratch);
     *status = s.watch.status;
     return rc;
 }

@@ -45,11 +45,11 @@ static int answer(struct dlb_link *link, uint64_t n_written, int rc, const struc
     return sent;
 }
 
-static int write_share(struct dlb_link *link, const struct dlb_gen *gen,
+static int write_share(struct dlb_link *link, const struct dlb_gen *gen, const char *id,
                        const struct dlb_gen_progress *told, struct dlb_err *err)
 {
     struct share share = {.link = link, .told = told};
-    const struct dlb_gen_share part = {link->rank, link->size};
+    const struct dlb_gen_share part = {link->rank, link->size, id};
     const struct dlb_gen_progress progress = {
         .report = report, .ctx = &share, .cancel = &link->cancel};
     struct dlb_err failed = {.code = DLB_N_CODES};
@@ -75,19 +75,19 @@ static int judge(const json_t *answers, uint64_t *n_written, struct dlb_err *err
     return rc;
 }
 
-int dlb_team_generate(const struct dlb_team_gen *how, const struct dlb_gen *gen,
+int dlb_team_generate(const struct dlb_team_gen *how, const struct dlb_gen *gen, const char *id,
                       uint64_t *n_written, struct dlb_err *err)
 {
     struct dlb_link *link = how->link;
     struct dlb_message message;
-    json_t *command = dlb_json_made(json_pack("{ss, sb, sO}", "do", "gen", "rewrite", gen->rewrite,
-                                              "config", (json_t *)how->config));
+    json_t *command = dlb_json_made(json_pack("{ss, ss, sb, sO}", "do", "gen", "id", id, "rewrite",
+                                              gen->rewrite, "config", (json_t *)how->config));
     dlb_meet_reset(link->meet);
     dlb_link_begin(link);
     int rc = dlb_link_send(link, DLB_SAY_COMMAND, command, err);
     json_decref(command);
     if (!rc)
-        rc = write_share(link, gen, how->progress, err);
+        rc = write_share(link, gen, id, how->progress, err);
     if (!rc)
         rc = dlb_link_await(link, DLB_SAY_ANSWERS, how->progress->cancel, &message, err);
     if (rc)
@@ -112,7 +112,7 @@ int dlb_team_generate_share(struct dlb_link *link, const json_t *command, struct
     } else {
         struct dlb_gen gen = dlb_spec_gen(spec);
         gen.rewrite = dlb_json_is_true(command, "rewrite");
-        rc = write_share(link, &gen, NULL, err);
+        rc = write_share(link, &gen, dlb_json_text(command, "id"), NULL, err);
     }
     free(spec);
     dlb_config_free(cfg);

@@ -17,8 +17,9 @@ struct dlb_team_gen {
     const struct dlb_gen_progress *progress;
 };
 
-/* Writes units on all ranks. DLB_ERR_CANCELLED, and the error of a rank, by name. */
-int dlb_team_generate(const struct dlb_team_gen *how, const struct dlb_gen *gen,
+/* Writes units on all ranks, to the folder of this id (formats/generate). DLB_ERR_CANCELLED, and
+ * the error of a rank, by name. */
+int dlb_team_generate(const struct dlb_team_gen *how, const struct dlb_gen *gen, const char *id,
                       uint64_t *n_written, struct dlb_err *err);
 
 /* Every other rank's share; answers with what it wrote. */

@@ -9,6 +9,7 @@
 #include "scenarios/ranks/speaker.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #define TELL_NS DLB_NS_PER_S
 #define RUNNER_S UINT64_C(30) /* for a runner to end its cell and to write what it has */
 #define ASK_S UINT64_C(15)    /* ... before it is also asked by a signal */
+#define CLEAR_S UINT64_C(5)   /* to remove its folder, which hung storage may hold up */
 
 enum dlb_note_kind {
     NOTE_ALIVE,     /* text: the machine */
@@ -80,11 +82,19 @@ static void lose_own(struct dlb_ranks_watch *w, int signo, const char *why)
     lose_rank(w, w->ranks->rank(), signo, text);
 }
 
-/* A runner that was killed has left its folder. */
-static void clear_up(const struct dlb_ranks_watch *w)
+static void *remove_main(void *scratch)
 {
-    if (WIFSIGNALED(w->status) && w->scratch)
-        dlb_remove_tree(AT_FDCWD, w->scratch);
+    dlb_remove_tree(AT_FDCWD, scratch);
+    return NULL;
+}
+
+/* A runner that was killed has left its folder. A thread removes it: storage that hangs would hold
+ * up what the others are to be told. */
+static void runner_ended(struct dlb_ranks_watch *w)
+{
+    w->runner_ended = true;
+    w->clears = WIFSIGNALED(w->status) && w->scratch &&
+                pthread_create(&w->clearer, NULL, remove_main, w->scratch) == 0;
 }
 
 void dlb_ranks_watch_reap(struct dlb_ranks_watch *w, bool waits)
@@ -92,8 +102,7 @@ void dlb_ranks_watch_reap(struct dlb_ranks_watch *w, bool waits)
     uint64_t limit_ns = waits ? RUNNER_S * DLB_NS_PER_S : 0;
     if (w->runner_ended || !dlb_process_reap(w->how->runner, limit_ns, &w->status))
         return;
-    w->runner_ended = true;
-    clear_up(w);
+    runner_ended(w);
     if (w->opened && WIFSIGNALED(w->status))
         lose_own(w, WTERMSIG(w->status), "its runner was killed by");
     else if (w->opened && (w->ranks->rank() > 0 ? !w->ends : w->in_command))
@@ -310,5 +319,16 @@ void dlb_ranks_watch_end(struct dlb_ranks_watch *w)
         return;
     w->reported = false;
     if (dlb_process_end(w->how->runner, 0, &w->status))
-        clear_up(w);
+        runner_ended(w);
+}
+
+void dlb_ranks_watch_clear_up(struct dlb_ranks_watch *w)
+{
+    struct timespec until = dlb_timespec(dlb_now_ns() + CLEAR_S * DLB_NS_PER_S);
+    if (w->clears && pthread_clockjoin_np(w->clearer, NULL, CLOCK_MONOTONIC, &until) != 0) {
+        (void)pthread_detach(w->clearer);
+        return; /* it still uses the path */
+    }
+    free(w->scratch);
+    w->scratch = NULL;
 }

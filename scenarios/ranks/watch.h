@@ -7,6 +7,7 @@
 #include "core/base/err.h"
 #include "scenarios/ranks/ranks.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,8 +34,10 @@ struct dlb_ranks_watch {
     uint64_t n_signs, signs_ns;  /* of the runner while it watches a cell: the last, and when */
     struct dlb_ranks_seen *seen; /* [size] owned; ranks other than 0 look at its alone */
     struct dlb_ranks_note lost;  /* if over: who */
-    char *scratch; /* the runner's own folder, which it removes itself, unless it is killed; owned
-                      by the speaker; NULL: it has none */
+    char *scratch; /* the runner's own folder, which it removes itself, unless it is killed; owned;
+                      NULL: it has none */
+    bool clears;       /* a thread removes that folder */
+    pthread_t clearer;
     bool reported; /* rank 0's runner knows who is lost, and is to say it */
 };
 
@@ -60,6 +63,9 @@ void dlb_ranks_watch_reap(struct dlb_ranks_watch *watch, bool waits);
 /* When no rank can go on: tells rank 0's runner which rank is lost, and waits until this rank's
  * runner has ended. */
 void dlb_ranks_watch_end(struct dlb_ranks_watch *watch);
+
+/* At the end of the speaker: waits until a killed runner's folder is removed, for seconds at most. */
+void dlb_ranks_watch_clear_up(struct dlb_ranks_watch *watch);
 
 /* Behind it: why no rank can go on. DLB_END: rank 0's runner has said it. */
 int dlb_ranks_watch_error(const struct dlb_ranks_watch *watch, struct dlb_err *err);

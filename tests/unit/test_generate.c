@@ -104,13 +104,13 @@ static void test_writes_and_knows_it(void **state)
 }
 
 /* As ranks do: units of three shares, of which one is missing, because its process was killed. */
-static int write_two_shares(void *ctx, const struct dlb_gen *gen, uint64_t *n_written,
-                            struct dlb_err *err)
+static int write_two_shares(void *ctx, const struct dlb_gen *gen, const char *id,
+                            uint64_t *n_written, struct dlb_err *err)
 {
     uint64_t *n_each = ctx;
     int rc = DLB_OK;
     for (uint32_t rank = 0; rank < 3 && rc == DLB_OK; rank += 2) {
-        const struct dlb_gen_share share = {.rank = rank, .size = 3};
+        const struct dlb_gen_share share = {.rank = rank, .size = 3, .id = id};
         rc = dlb_generate_share(gen, &share, NULL, &n_each[rank], err);
         *n_written += n_each[rank];
     }
@@ -130,7 +130,7 @@ static void test_shares_make_the_same(void **state)
     uint64_t whole = hash_tree();
     assert_int_equal(folder_remove(state), 0);
     assert_int_equal(mkdir(folder, 0700), 0);
-    assert_int_equal(write_two_shares(n_each, &g.gen, &g.n_written, &g.err), DLB_E_CONFIG);
+    assert_int_equal(write_two_shares(n_each, &g.gen, "", &g.n_written, &g.err), DLB_E_CONFIG);
     assert_int_equal(g.err.code, DLB_ERR_RANKS_DATA); /* nobody has begun a data set there */
     assert_int_equal(rmdir(folder), 0);               /* nothing was written */
     assert_int_equal(mkdir(folder, 0700), 0);
@@ -138,6 +138,31 @@ static void test_shares_make_the_same(void **state)
     assert_true(hash_tree() == whole);
     assert_int_equal(g.n_written, 5000); /* of the shares and of what was missing */
     assert_true(n_each[0] > 0 && n_each[2] > 0 && n_each[0] + n_each[2] < 5000);
+}
+
+/* The mark of another gen of the same data is not the one that rank 0 has written. */
+static int write_elsewhere(void *ctx, const struct dlb_gen *gen, const char *id,
+                           uint64_t *n_written, struct dlb_err *err)
+{
+    const char *other = ctx;
+    const struct dlb_gen_share share = {.rank = 1, .size = 3, .id = other};
+    assert_string_not_equal(id, "");
+    assert_string_not_equal(id, other);
+    return dlb_generate_share(gen, &share, NULL, n_written, err);
+}
+
+static void test_share_of_another_folder(void **state)
+{
+    struct generation g;
+    char other[] = "52a2b1a0-4d8e-4c39-9f0d-0d8b4a6b9f10";
+    const struct dlb_gen_progress progress = {.ctx = other, .together = write_elsewhere};
+    (void)state;
+    if (!is_built("files", "raw"))
+        skip();
+    generation_set(&g, "files", "raw", target, 5000, 16);
+    assert_int_equal(dlb_generate(&g.gen, 2, &progress, &g.n_written, &g.err), DLB_E_CONFIG);
+    assert_int_equal(g.err.code, DLB_ERR_RANKS_DATA);
+    assert_int_equal(g.n_written, 0);
 }
 
 static void test_threads_do_not_matter(void **state)
@@ -477,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_labels),
         IN_FOLDER(test_writes_and_knows_it),
         IN_FOLDER(test_shares_make_the_same),
+        IN_FOLDER(test_share_of_another_folder),
         IN_FOLDER(test_threads_do_not_matter),
         IN_FOLDER(test_killed_files),
         IN_FOLDER(test_killed_webdataset),
