@@ -16,6 +16,26 @@
 #define MAX_KEYS 16
 #define VALUE_BYTES 60
 
+bool dlb_compare_is(const json_t *doc)
+{
+    return json_is_object(json_object_get(doc, "compare")) && !json_object_get(doc, "run_name");
+}
+
+static const char *name_of(const json_t *compare, const char *side)
+{
+    const char *name = dlb_text_shown(json_object_get(compare, side), "name");
+    const char *slash = strrchr(name, '/');
+    return slash && slash[1] ? slash + 1 : name;
+}
+
+void dlb_compare_title(const json_t *doc, struct dlb_text *out, enum dlb_markup how)
+{
+    const json_t *compare = json_object_get(doc, "compare");
+    dlb_markup_text(out, name_of(compare, "b"), how);
+    dlb_text_printf(out, " against ");
+    dlb_markup_text(out, name_of(compare, "a"), how);
+}
+
 static const char *percent(double frac, char *text, size_t n_text)
 {
     if (isfinite(frac))

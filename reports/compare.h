@@ -4,9 +4,16 @@
 #ifndef DLB_REPORTS_COMPARE_H
 #define DLB_REPORTS_COMPARE_H
 
+#include "reports/markup.h"
 #include "reports/text.h"
 
 #include <stdbool.h>
+
+/* Whether the document compares results, and is none itself. */
+bool dlb_compare_is(const json_t *doc);
+
+/* "after against before": what follows B's and A's last slash. */
+void dlb_compare_title(const json_t *doc, struct dlb_text *out, enum dlb_markup how);
 
 /* Appends the answer, a row for each pair of cells, and what differs beside. n_columns: the width;
  * 0: no limit. `all`: differences that explain nothing, too. */

@@ -1,6 +1,7 @@
 /* Markdown: the answer and the main tables, for an issue or a chat. */
 #include "core/base/json.h"
 #include "reports/answer.h"
+#include "reports/compare.h"
 #include "reports/findings.h"
 #include "reports/gap.h"
 #include "reports/markup.h"
@@ -115,6 +116,43 @@ static void put_answer(struct dlb_text *out, const json_t *doc, const struct dlb
     put_said(out, "", &words);
 }
 
+static void put_figures(struct dlb_text *out, const json_t *doc)
+{
+    for (const struct dlb_figure *figure = dlb_figures; figure->id; figure++) {
+        struct dlb_sheet sheet = {.chart = DLB_CHART_NONE};
+        if (figure->brief)
+            figure->fill(doc, &sheet);
+        put_figure(out, figure->title, &sheet);
+        dlb_sheet_free(&sheet);
+    }
+}
+
+/* What two results say of each other. */
+static void put_compared(struct dlb_text *out, const json_t *doc)
+{
+    const json_t *compare = json_object_get(doc, "compare");
+    struct dlb_text words = {0};
+    dlb_compare_answer(compare, &words);
+    dlb_text_printf(out, "**");
+    dlb_markup_text(out, words.data, DLB_MARKUP_MARKDOWN);
+    dlb_text_printf(out, "**\n\n");
+    dlb_text_free(&words);
+    dlb_compare_sides(compare, &words);
+    put_said(out, "- ", &words);
+    dlb_text_printf(out, "\n");
+    dlb_compare_meaning(compare, &words);
+    put_said(out, "", &words);
+}
+
+static void put_comparison(struct dlb_text *out, const json_t *doc)
+{
+    dlb_text_printf(out, "## ");
+    dlb_compare_title(doc, out, DLB_MARKUP_MARKDOWN);
+    dlb_text_printf(out, " (dlbench compare)\n\n");
+    put_compared(out, doc);
+    put_figures(out, doc);
+}
+
 static void put_notes(struct dlb_text *out, const json_t *doc, const char *key, const char *title)
 {
     const json_t *note;
@@ -157,7 +195,9 @@ static void put_result(struct dlb_text *out, const json_t *doc, uint32_t number,
     dlb_text_printf(out, " (dlbench ");
     dlb_markup_text(out, dlb_text_shown(doc, "command"), DLB_MARKUP_MARKDOWN);
     dlb_text_printf(out, "%s)\n\n", dlb_json_is_true(doc, "partial") ? ", PARTIAL" : "");
-    if (dlb_gap_is(doc)) {
+    if (json_object_get(doc, "compare")) {
+        put_compared(out, doc);
+    } else if (dlb_gap_is(doc)) {
         put_lines(out, "", dlb_json_text(json_object_get(doc, "gap"), "text"));
     } else if (json_array_size(json_object_get(doc, "cells")) > 0) {
         put_answer(out, doc, opts);
@@ -168,13 +208,7 @@ static void put_result(struct dlb_text *out, const json_t *doc, uint32_t number,
     dlb_findings_head(doc, 0, &words);
     put_said(out, "- ", &words);
     dlb_text_printf(out, "\n");
-    for (const struct dlb_figure *figure = dlb_figures; figure->id; figure++) {
-        struct dlb_sheet sheet = {.chart = DLB_CHART_NONE};
-        if (figure->brief)
-            figure->fill(doc, &sheet);
-        put_figure(out, figure->title, &sheet);
-        dlb_sheet_free(&sheet);
-    }
+    put_figures(out, doc);
     put_notes(out, doc, "notes", "Notes");
     put_notes(out, doc, "not_modelled", "Not modelled");
 }
@@ -188,8 +222,12 @@ static void render_all(const json_t *const *docs, uint32_t n, const struct dlb_r
         put_figure(out, "Beside each other", &sheet);
         dlb_sheet_free(&sheet);
     }
-    for (uint32_t i = 0; i < n; i++)
-        put_result(out, docs[i], n > 1 ? i + 1 : 0, opts);
+    for (uint32_t i = 0; i < n; i++) {
+        if (dlb_compare_is(docs[i]))
+            put_comparison(out, docs[i]);
+        else
+            put_result(out, docs[i], n > 1 ? i + 1 : 0, opts);
+    }
 }
 
 static void render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)

@@ -116,8 +116,8 @@ static int compare(const struct dlb_args *args, struct side sides[2], json_t **o
     return rc ? rc : dlb_rules_put(args, *out, sides[1].docs[0], err);
 }
 
-enum format { USUAL, HTML, JSON, TXT, N_FORMATS };
-static const char *const format_names[N_FORMATS] = {"", "html", "json", "txt"};
+enum format { USUAL, HTML, JSON, MD, TXT, N_FORMATS };
+static const char *const format_names[N_FORMATS] = {"", "html", "json", "md", "txt"};
 
 static int format_of(const struct dlb_args *args, enum format *out, struct dlb_err *err)
 {
@@ -127,7 +127,7 @@ static int format_of(const struct dlb_args *args, enum format *out, struct dlb_e
             *out = (enum format)i;
     if (args->format && *out == USUAL)
         return dlb_fail(err, DLB_ERR_USAGE_FLAG_VALUE, "--format", DLB_NO_OFFSET,
-                        "\"%.*s\" is none of: html, json, txt", DLB_CUT(args->format, 40));
+                        "\"%.*s\" is none of: html, json, md, txt", DLB_CUT(args->format, 40));
     return DLB_OK;
 }
 
@@ -161,8 +161,11 @@ static void print(const struct dlb_args *args, enum format format, const json_t 
         dlb_print_json(doc);
         return;
     }
-    dlb_compare_render(doc, format == TXT ? 0 : dlb_result_columns(),
-                       args->verbose || format == TXT, &text);
+    if (format == MD)
+        dlb_report_by_format("md")->render(doc, &(struct dlb_report_opts){0}, &text);
+    else
+        dlb_compare_render(doc, format == TXT ? 0 : dlb_result_columns(),
+                           args->verbose || format == TXT, &text);
     dlb_print_out(text.data, text.len_bytes);
     dlb_text_free(&text);
 }
@@ -263,7 +266,7 @@ const struct dlb_verb dlb_verb_compare = {
         "Of storage the number of accelerators is compared, of gap the rungs and the parts.\n\n"
         "--format html is a page in one file: the answer, the change of each cell with its "
         "interval, what differs beside, and the figures of both results. Of --run it is in the "
-        "result's folder.\n\n"
+        "result's folder. --format md is the answer and its tables, for an issue or a chat.\n\n"
         "  dlbench compare results/before results/after --format html > change.html\n\n"
         "What differs in configuration, data, machine and program is listed, first what may "
         "explain the change; --verbose lists the rest as well.",

@@ -3,32 +3,11 @@
 #include "core/base/json.h"
 #include "reports/compare.h"
 #include "reports/html/elements.h"
-#include "reports/markup.h"
 #include "reports/sheet.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-bool dlb_html_is_comparison(const json_t *doc)
-{
-    return json_is_object(json_object_get(doc, "compare")) && !json_object_get(doc, "run_name");
-}
-
-static const char *name_of(const json_t *compare, const char *side)
-{
-    const char *name = dlb_text_shown(json_object_get(compare, side), "name");
-    const char *slash = strrchr(name, '/');
-    return slash && slash[1] ? slash + 1 : name;
-}
-
-void dlb_html_compared_title(struct dlb_text *out, const json_t *doc)
-{
-    const json_t *compare = json_object_get(doc, "compare");
-    dlb_markup_text(out, name_of(compare, "b"), DLB_MARKUP_HTML);
-    dlb_text_printf(out, " against ");
-    dlb_markup_text(out, name_of(compare, "a"), DLB_MARKUP_HTML);
-}
 
 /* As the exit code of `--fail-on slower` would be. */
 static const char *severity_of(const char *verdict)

@@ -7,15 +7,8 @@
 #include "reports/text.h"
 
 #include <jansson.h>
-#include <stdbool.h>
-
-/* Whether the document compares results, and is none itself. */
-bool dlb_html_is_comparison(const json_t *doc);
 
 /* Of a document with "compare". */
 void dlb_html_compared(struct dlb_text *out, const json_t *doc);
-
-/* "before against after": what follows A's and B's last slash. */
-void dlb_html_compared_title(struct dlb_text *out, const json_t *doc);
 
 #endif

@@ -3,6 +3,7 @@
 #include "core/base/embedded.h"
 #include "core/base/json.h"
 #include "reports/answer.h"
+#include "reports/compare.h"
 #include "reports/findings.h"
 #include "reports/gap.h"
 #include "reports/html/compared.h"
@@ -274,7 +275,7 @@ static void result(const struct page *page, uint32_t i, uint32_t number, struct 
 static void comparison(const json_t *doc, struct dlb_text *out)
 {
     dlb_text_printf(out, "<section id=\"r0\">\n<h1>");
-    dlb_html_compared_title(out, doc);
+    dlb_compare_title(doc, out, DLB_MARKUP_HTML);
     dlb_text_printf(out, "</h1>\n<p class=\"soft\">dlbench compare "
                          "<button type=\"button\" data-save=\"r0-document\" "
                          "data-as=\"comparison.json\" hidden>save comparison.json</button></p>\n");
@@ -302,7 +303,7 @@ static void beside_each_other(const struct page *page, uint32_t first, struct dl
 
 static void put_body(const struct page *page, struct dlb_text *out)
 {
-    uint32_t first = dlb_html_is_comparison(page->docs[0]);
+    uint32_t first = dlb_compare_is(page->docs[0]);
     if (first)
         comparison(page->docs[0], out);
     if (page->n - first > 1)
@@ -317,9 +318,9 @@ static void put_body(const struct page *page, struct dlb_text *out)
 
 static void put_title(const struct page *page, struct dlb_text *out)
 {
-    bool comparison = dlb_html_is_comparison(page->docs[0]);
+    bool comparison = dlb_compare_is(page->docs[0]);
     if (comparison)
-        dlb_html_compared_title(out, page->docs[0]);
+        dlb_compare_title(page->docs[0], out, DLB_MARKUP_HTML);
     else
         dlb_markup_text(out, dlb_text_shown(page->docs[0], "run_name"), DLB_MARKUP_HTML);
     if (page->n > 1 && !comparison)
