@@ -21,6 +21,8 @@ GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC = range(7)
 STAGES = ("getitem", "load", "collate", "next", "transport", "gc", "loop_gc")
 GOT, GOT_NS = 2 * GETITEM, 2 * GETITEM + 1  # their places in a row
 MAX_TRANSFORMS = 16
+MOST_TOGETHER = 256  # samples that share a stamp
+SLOW_NS = 10000000  # so many that take no longer
 N = len(STAGES) + MAX_TRANSFORMS
 MAX_COUNTED = 1 << 26  # samples: beyond that, which of them were asked for is not recorded
 
@@ -167,6 +169,15 @@ def stamp_collections(board):
         gc.callbacks.append(Collections(board))
 
 
+def count(counts, indices):
+    """Notes which samples are asked for, as far as they have numbers."""
+    try:
+        for i in indices:
+            counts[i] += 1
+    except (TypeError, IndexError):  # keys of another kind, or a data set without a known length
+        pass
+
+
 class Nothing:
     """A data set whose samples take no time."""
 
@@ -294,24 +305,27 @@ class Samples:
     def __getitems__(self, indices):
         """What DataLoader asks for since torch 2.0: a batch."""
         row, counts, rings = (_open.get(self.board.path) or self.board.map())[:3]
-        out, dataset, n = [], self.dataset, len(counts)
         if self.gives_batches():
-            return self.together(indices, counts, n)
+            return self.together(indices, counts)
         if rings or self.has_parts:
             return [self[i] for i in indices]
-        start_ns = time.monotonic_ns()
-        for i in indices:  # one stamp for all: a sample of tokens takes 10 microseconds, and a stamp 0.5
-            if type(i) is int and 0 <= i < n:
-                counts[i] += 1
-            out.append(dataset[i])
-            row[GOT] += 1
-        row[GOT_NS] += time.monotonic_ns() - start_ns
+        indices = list(indices)
+        count(counts, indices)
+        # A sample of tokens takes 10 us, and a stamp 0.5: many share one. Slow ones are told of as each is there.
+        out, dataset, n = [], self.dataset, 1
+        since_ns = time.monotonic_ns()
+        while len(out) < len(indices):
+            some = [dataset[i] for i in indices[len(out) : len(out) + n]]
+            now_ns = time.monotonic_ns()
+            row[GOT] += len(some)
+            row[GOT_NS] += now_ns - since_ns
+            out += some
+            n = min(2 * n, MOST_TOGETHER) if now_ns - since_ns < SLOW_NS else 1
+            since_ns = now_ns
         return out
 
-    def together(self, indices, counts, n):
-        for i in indices:
-            if type(i) is int and 0 <= i < n:
-                counts[i] += 1
+    def together(self, indices, counts):
+        count(counts, indices)
         self.board.answered()
         start_ns = time.monotonic_ns()
         out = self.dataset.__getitems__(indices)

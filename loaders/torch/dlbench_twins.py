@@ -321,14 +321,14 @@ class Tokens(Dataset):
         if random:
             self.start = numpy.random.RandomState(seed & 0xFFFFFFFF).randint(0, len(self.data) - self.length, n)
         else:
-            self.start = numpy.arange(n) * self.length
+            self.start = range(0, n * self.length, self.length)
         self.int64, self.stored = numpy.int64, numpy.dtype("i%d" % self.data.dtype.itemsize)
 
     def __len__(self):
         return len(self.start)
 
     def __getitem__(self, i):
-        at = self.start[i]
+        at = int(self.start[i])  # four slices at a numpy integer would take 0.5 us of 10 more
         if not self.widen:
             return torch.from_numpy(self.data[at : at + self.length + 1].view(self.stored).copy())
         x = torch.from_numpy(self.data[at : at + self.length].astype(self.int64))
