@@ -46,6 +46,19 @@ static inline void dlb_hist_add(struct dlb_hist *hist, uint64_t value_ns)
     hist->bucket[dlb_hist_bucket(value_ns)]++;
 }
 
+/* Adds n values, 1 at least, whose sum is total_ns: each is the mean, and one has what is left. */
+static inline void dlb_hist_share(struct dlb_hist *hist, uint64_t total_ns, uint32_t n)
+{
+    uint64_t each_ns = total_ns / n;
+    dlb_hist_add(hist, total_ns - each_ns * (n - 1));
+    if (n == 1)
+        return;
+    hist->min_ns = each_ns < hist->min_ns ? each_ns : hist->min_ns;
+    hist->count += n - 1;
+    hist->sum_ns += each_ns * (n - 1);
+    hist->bucket[dlb_hist_bucket(each_ns)] += n - 1;
+}
+
 void dlb_hist_merge(struct dlb_hist *into, const struct dlb_hist *from);
 
 /* The smallest value v such that at least q of all values are <= v, with the error above, within

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+enum { AHEAD = 4 }; /* rows: the next ones come to the cache while one is copied */
+
 struct memory_opts {
     int64_t rows, columns;
 };
@@ -153,6 +155,24 @@ static int memory_read(void *rd, uint64_t index, struct dlb_dest dest, struct dl
     return DLB_OK;
 }
 
+static int memory_read_many(void *rd, struct dlb_many *many, struct dlb_err *err)
+{
+    const struct memory *ds = ((struct memory_reader *)rd)->ds;
+    const uint64_t *index = many->index;
+    uint8_t *dst = many->dst;
+    (void)err;
+
+    for (uint32_t i = 0; i < many->n; i++, dst += ds->row_bytes) {
+        if (index[i] >= ds->n_rows)
+            DLB_BUG("sample beyond the data set");
+        if (i + AHEAD < many->n)
+            __builtin_prefetch(ds->data + index[i + AHEAD] * ds->n_columns);
+        memcpy(dst, ds->data + index[i] * ds->n_columns, ds->row_bytes);
+        many->label[i] = (uint32_t)(index[i] % ds->n_classes);
+    }
+    return DLB_OK;
+}
+
 static const struct dlb_reader memory_reader = {
     .dataset_bytes = sizeof(struct memory),
     .state_bytes = sizeof(struct memory_reader),
@@ -161,6 +181,7 @@ static const struct dlb_reader memory_reader = {
     .open = memory_reader_open,
     .close = memory_reader_close,
     .read = memory_read,
+    .read_many = memory_read_many,
 };
 
 const struct dlb_format dlb_fmt_memory = {

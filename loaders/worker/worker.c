@@ -1,30 +1,17 @@
 #include "loaders/worker/worker.h"
 
 #include "core/base/clock.h"
-#include "core/base/hash.h"
 #include "core/base/mem.h"
 #include "core/base/rng.h"
 #include "core/host/osacct.h"
 #include "loaders/worker/async_read.h"
+#include "loaders/worker/filling.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PURPOSE_SHUFFLE = 3 };
-
-/* The slot that is being filled, and how full it is. */
-struct filling {
-    const struct dlb_slots *slots;
-    uint32_t slot;
-    uint8_t *payload;
-    size_t used_bytes;
-    uint32_t n_samples, n_skipped;
-    uint64_t made_hash;
-    struct dlb_hash
-        delivered;    /* of the samples when they were placed; shows if one is overwritten */
-    uint64_t done_ns; /* when the last sample was in place: the next one starts here */
-};
 
 static void count_request(struct dlb_io_watch *watch, uint64_t ns, size_t n_bytes)
 {
@@ -40,9 +27,7 @@ static void count_read(struct dlb_worker *worker, const struct dlb_sample *sampl
     dlb_worker_report_meters(worker->setup.report)->n_samples++;
 }
 
-/* Says which sample the worker is at, which it reads since then; read when it seems stuck, and by a
- * view. */
-static void publish(struct dlb_worker *worker, uint64_t at, uint64_t nth, uint64_t since_ns)
+void dlb_filling_publish(struct dlb_worker *worker, uint64_t at, uint64_t nth, uint64_t since_ns)
 {
     atomic_store_explicit(&worker->setup.report->at, at, memory_order_relaxed);
     atomic_store_explicit(&worker->setup.report->at_nth, nth, memory_order_relaxed);
@@ -103,6 +88,8 @@ int dlb_worker_open(struct dlb_worker *worker, const struct dlb_worker_setup *se
         rc = dlb_async_open(&worker->async, &worker->setup, worker->reader, err);
     if (rc == DLB_OK && job->dataset->shape.iterable)
         rc = open_stream(worker, err);
+    else if (rc == DLB_OK)
+        worker->n_at_once = dlb_many_at_once(worker);
     return rc == DLB_OK ? dlb_plant_open(&worker->plant, &worker->setup, err) : rc;
 }
 
@@ -169,7 +156,7 @@ static int record_or_fail(struct dlb_worker *worker, struct dlb_err *err)
     return DLB_OK;
 }
 
-static int skip_or_fail(struct dlb_worker *worker, struct filling *fill, struct dlb_err *err)
+static int skip_or_fail(struct dlb_worker *worker, struct dlb_filling *fill, struct dlb_err *err)
 {
     int rc = record_or_fail(worker, err);
     if (rc == DLB_OK) {
@@ -231,7 +218,7 @@ static int check_size(const struct dlb_worker *worker, size_t len_bytes, struct 
 
 /* The hash of a sample's bytes. If a device makes other bytes of them, those are hashed: a sample's
  * hash is the same with transform.where "cpu" and "gpu". */
-static uint64_t hash_sample(struct dlb_worker *worker, struct filling *fill, const uint8_t *bytes,
+static uint64_t hash_sample(struct dlb_worker *worker, struct dlb_filling *fill, const uint8_t *bytes,
                             size_t n_bytes)
 {
     const struct dlb_augment *augment = &worker->setup.job->dataset->augment;
@@ -244,8 +231,27 @@ static uint64_t hash_sample(struct dlb_worker *worker, struct filling *fill, con
     return dlb_hash64(worker->made, augment->out_bytes, 0);
 }
 
+uint64_t dlb_filling_note(struct dlb_worker *worker, struct dlb_filling *fill, uint64_t index,
+                          uint32_t label, size_t n_bytes, uint64_t now_ns)
+{
+    uint32_t at = fill->n_samples++;
+    dlb_slot_index(fill->slots, fill->slot)[at] = index;
+    dlb_slot_offset(fill->slots, fill->slot)[at] = fill->used_bytes;
+    dlb_slot_label(fill->slots, fill->slot)[at] = label;
+    if (worker->setup.job->checksum) {
+        uint64_t from_ns = now_ns;
+        dlb_slot_hash(fill->slots, fill->slot)[at] =
+            hash_sample(worker, fill, fill->payload + fill->used_bytes, n_bytes);
+        now_ns = dlb_now_ns();
+        dlb_trace_at_sample(worker->setup.trace, index);
+        dlb_worker_meter(&worker->setup, DLB_WS_COLLATE, from_ns, now_ns);
+    }
+    fill->used_bytes += n_bytes;
+    return now_ns;
+}
+
 /* Decodes and places one sample, which was read between fill->done_ns and read_ns. */
-static int add_sample(struct dlb_worker *worker, struct filling *fill,
+static int add_sample(struct dlb_worker *worker, struct dlb_filling *fill,
                       const struct dlb_sample *sample, uint64_t read_ns, struct dlb_err *err)
 {
     const struct dlb_codec *codec = worker->setup.job->dataset->codec;
@@ -294,22 +300,12 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
         add_path_to_error(sample, err);
         return skip_or_fail(worker, fill, err);
     }
-    uint32_t at = fill->n_samples++;
-    dlb_slot_index(fill->slots, fill->slot)[at] = sample->index;
-    dlb_slot_offset(fill->slots, fill->slot)[at] = fill->used_bytes;
-    dlb_slot_label(fill->slots, fill->slot)[at] = sample->label;
-    if (worker->setup.job->checksum) {
-        dlb_slot_hash(fill->slots, fill->slot)[at] = hash_sample(worker, fill, dst, len_bytes);
-        from_ns = now_ns;
-        now_ns = dlb_now_ns();
-        dlb_worker_meter(&worker->setup, DLB_WS_COLLATE, from_ns, now_ns);
-    }
-    fill->used_bytes += len_bytes;
-    fill->done_ns = now_ns;
+    fill->done_ns =
+        dlb_filling_note(worker, fill, sample->index, sample->label, len_bytes, now_ns);
     return DLB_OK;
 }
 
-static struct dlb_dest dest_of(const struct dlb_worker *worker, const struct filling *fill)
+static struct dlb_dest dest_of(const struct dlb_worker *worker, const struct dlb_filling *fill)
 {
     if (!worker->setup.job->dataset->codec->identity)
         return (struct dlb_dest){0};
@@ -317,11 +313,34 @@ static struct dlb_dest dest_of(const struct dlb_worker *worker, const struct fil
                              .cap_bytes = fill->slots->payload_bytes - fill->used_bytes};
 }
 
-static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *fill,
+static int fill_one(struct dlb_worker *worker, uint64_t index, struct dlb_filling *fill,
+                    struct dlb_err *err)
+{
+    const struct dlb_reader *reader = worker->setup.job->dataset->format->reader;
+    struct dlb_sample sample;
+
+    dlb_sample_clear(&sample);
+    dlb_filling_publish(worker, index, 0, fill->done_ns);
+    int rc = worker->async
+                 ? dlb_async_take(worker->async, dest_of(worker, fill), &sample, err)
+                 : reader->read(worker->reader, index, dest_of(worker, fill), &sample, err);
+    if (rc == DLB_E_CANCELLED)
+        return rc;
+    uint64_t read_ns = dlb_now_ns();
+    if (rc == DLB_OK) {
+        count_read(worker, &sample);
+        return add_sample(worker, fill, &sample, read_ns, err);
+    }
+    dlb_trace_at_sample(worker->setup.trace, index);
+    dlb_worker_meter(&worker->setup, DLB_WS_READ, fill->done_ns, read_ns);
+    fill->done_ns = read_ns;
+    return skip_or_fail(worker, fill, err);
+}
+
+static int fill_map(struct dlb_worker *worker, uint64_t batch, struct dlb_filling *fill,
                     struct dlb_err *err)
 {
     const struct dlb_sampler *sampler = worker->setup.sampler;
-    const struct dlb_format *format = worker->setup.job->dataset->format;
     uint64_t first = batch * sampler->opts.batch_size;
 
     if (batch >= sampler->n_batches)
@@ -329,28 +348,14 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
     uint32_t n = dlb_sampler_batch_samples(sampler, batch);
     if (worker->async)
         dlb_async_begin(worker->async, first, n, dest_of(worker, fill));
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0, n_done; i < n; i += n_done) {
         if (dlb_worker_told_to_stop(&worker->setup))
             return DLB_E_CANCELLED;
-        struct dlb_sample sample;
-        dlb_sample_clear(&sample);
-        uint64_t index = dlb_sampler_index(sampler, first + i);
-        publish(worker, index, 0, fill->done_ns);
-        int rc = worker->async ? dlb_async_take(worker->async, dest_of(worker, fill), &sample, err)
-                               : format->reader->read(worker->reader, index, dest_of(worker, fill),
-                                                      &sample, err);
-        if (rc == DLB_E_CANCELLED)
-            return rc;
-        uint64_t read_ns = dlb_now_ns();
-        if (rc == DLB_OK) {
-            count_read(worker, &sample);
-            rc = add_sample(worker, fill, &sample, read_ns, err);
-        } else {
-            dlb_trace_at_sample(worker->setup.trace, index);
-            dlb_worker_meter(&worker->setup, DLB_WS_READ, fill->done_ns, read_ns);
-            fill->done_ns = read_ns;
-            rc = skip_or_fail(worker, fill, err);
-        }
+        n_done = worker->n_at_once > 0 ? dlb_many_fill(worker, fill, first + i, n - i) : 0;
+        if (n_done > 0)
+            continue;
+        n_done = 1;
+        int rc = fill_one(worker, dlb_sampler_index(sampler, first + i), fill, err);
         if (rc != DLB_OK)
             return rc;
     }
@@ -370,14 +375,14 @@ static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, struct d
             if (worker->next_shard == worker->n_shards)
                 return DLB_END;
             worker->n_of_shard = 0;
-            publish(worker, worker->shards[worker->next_shard], 0, dlb_now_ns());
+            dlb_filling_publish(worker, worker->shards[worker->next_shard], 0, dlb_now_ns());
             rc = format->reader->shard_open(worker->reader, worker->shards[worker->next_shard++],
                                             err);
             worker->in_shard = rc == DLB_OK;
         }
         if (rc == DLB_OK) {
             dlb_sample_clear(out);
-            publish(worker, worker->shards[worker->next_shard - 1], worker->n_of_shard++,
+            dlb_filling_publish(worker, worker->shards[worker->next_shard - 1], worker->n_of_shard++,
                     dlb_now_ns());
             rc = format->reader->next(worker->reader, dest, out, err);
             if (rc == DLB_OK) {
@@ -412,7 +417,7 @@ static int shuffled_next(struct dlb_worker *worker, struct dlb_sample *out, stru
     return dlb_shuffle_draw(worker->shuffle, out);
 }
 
-static int fill_stream(struct dlb_worker *worker, struct filling *fill, struct dlb_err *err)
+static int fill_stream(struct dlb_worker *worker, struct dlb_filling *fill, struct dlb_err *err)
 {
     uint32_t batch_size = fill->slots->batch_size;
 
@@ -437,7 +442,7 @@ static int fill_stream(struct dlb_worker *worker, struct filling *fill, struct d
 int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_slots *slots,
                     uint32_t slot, struct dlb_err *err)
 {
-    struct filling fill = {.slots = slots,
+    struct dlb_filling fill = {.slots = slots,
                            .slot = slot,
                            .payload = dlb_slot_payload(slots, slot),
                            .done_ns = dlb_now_ns()};
@@ -449,7 +454,7 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
     int rc = worker->shards ? fill_stream(worker, &fill, err) : fill_map(worker, batch, &fill, err);
     dlb_io_watch = NULL;
 
-    publish(worker, 0, 0, 0);
+    dlb_filling_publish(worker, 0, 0, 0);
     if (rc != DLB_OK) {
         dlb_async_abandon(worker->async);
         return rc;

@@ -25,6 +25,7 @@ struct dlb_worker {
     uint8_t *made; /* room for what the device is to make of a sample, so that it can be hashed;
                       NULL: nothing is made; owned */
     struct dlb_async *async; /* with loader.io = "io_uring", if the kernel allows it; owned */
+    uint32_t n_at_once;      /* short samples that are read at once; 0: each is read by itself */
     struct dlb_plant plant;
     /* iterable data only */
     struct dlb_shuffle *shuffle; /* NULL without shuffle; owned */

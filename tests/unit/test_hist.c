@@ -245,6 +245,31 @@ static void worker_meters_merge(void **state)
     free(m);
 }
 
+/* As the values one by one; the sum is exact, and none is further from the mean than what is left.
+ */
+static void shared_values_are_exact(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n < 70; n += 17) {
+        struct dlb_hist *hist = calloc(1, sizeof *hist);
+        assert_non_null(hist);
+        dlb_hist_add(hist, 5000);
+        dlb_hist_share(hist, 10007, n);
+        assert_int_equal(hist->count, n + 1);
+        assert_int_equal(hist->sum_ns, 15007);
+        assert_int_equal(hist->min_ns, n == 1 ? 5000 : 10007 / n);
+        assert_int_equal(hist->max_ns, n == 1 ? 10007 : 5000);
+        uint64_t n_buckets = 0;
+        for (uint32_t i = 0; i < DLB_HIST_BUCKETS; i++)
+            n_buckets += hist->bucket[i];
+        assert_int_equal(n_buckets, hist->count);
+        double middle = n == 1 ? 5000 : 10007.0 / n;
+        assert_true(fabs((double)dlb_hist_quantile_ns(hist, 0.5) - middle) <=
+                    RELATIVE_ERROR * middle + 1);
+        free(hist);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,7 +277,7 @@ int main(void)
         cmocka_unit_test(small_values_are_exact), cmocka_unit_test(empty_single_and_odd_quantiles),
         cmocka_unit_test(beyond_the_range),       cmocka_unit_test(merging_equals_adding_all),
         cmocka_unit_test(merging_saturates),      cmocka_unit_test(stages_have_distinct_names),
-        cmocka_unit_test(worker_meters_merge),
+        cmocka_unit_test(worker_meters_merge),    cmocka_unit_test(shared_values_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

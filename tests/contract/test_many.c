@@ -1,0 +1,178 @@
+/* Short samples of one size, which a worker reads many at a time: it delivers, counts and skips as
+ * if it had read them one by one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/support/fake_format.h"
+#include "tests/support/pipeline.h"
+
+enum { N = 1000, SHORT = 40, LONG = 20000, CORRUPT = 417 };
+
+struct rows {
+    size_t row_bytes;
+    uint64_t corrupt;
+    _Atomic uint32_t n_one, n_many; /* calls */
+};
+
+struct rows_reader {
+    struct rows *rows;
+    uint8_t row[LONG];
+};
+
+static int rows_open(void *rd, const void *ds, struct dlb_err *err)
+{
+    (void)err;
+    ((struct rows_reader *)rd)->rows = (struct rows *)(uintptr_t)ds;
+    return DLB_OK;
+}
+
+static int put(const struct rows *rows, uint64_t index, uint8_t *dst, struct dlb_err *err)
+{
+    if (index == rows->corrupt)
+        return dlb_fail(err, DLB_ERR_FORMAT, "rows", index, "row %d is corrupt", (int)index);
+    for (size_t i = 0; i < rows->row_bytes; i++)
+        dst[i] = (uint8_t)(index * 31 + i * 17);
+    return DLB_OK;
+}
+
+static int rows_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
+                     struct dlb_err *err)
+{
+    struct rows_reader *reader = rd;
+    struct rows *rows = reader->rows;
+    uint8_t *dst = dest.cap_bytes >= rows->row_bytes ? dest.data : reader->row;
+    atomic_fetch_add(&rows->n_one, 1);
+    *out = (struct dlb_sample){.n_fields = 1,
+                               .index = index,
+                               .label = (uint32_t)(index % 10),
+                               .io_bytes = rows->row_bytes,
+                               .path = "rows",
+                               .offset_bytes = index};
+    out->field[0] = (struct dlb_field){.data = dst, .len_bytes = rows->row_bytes, .name = "bin"};
+    return put(rows, index, dst, err);
+}
+
+static int rows_read_many(void *rd, struct dlb_many *many, struct dlb_err *err)
+{
+    struct rows *rows = ((struct rows_reader *)rd)->rows;
+    int rc = DLB_OK;
+    atomic_fetch_add(&rows->n_many, 1);
+    for (uint32_t i = 0; rc == DLB_OK && i < many->n; i++) {
+        atomic_store(many->at, many->index[i]);
+        many->label[i] = (uint32_t)(many->index[i] % 10);
+        many->io_bytes += rows->row_bytes;
+        rc = put(rows, many->index[i], many->dst + i * rows->row_bytes, err);
+    }
+    return rc;
+}
+
+static const struct dlb_reader one_by_one = {
+    .dataset_bytes = sizeof(struct rows),
+    .state_bytes = sizeof(struct rows_reader),
+    .dataset_close = fake_close,
+    .open = rows_open,
+    .close = fake_reader_close,
+    .read = rows_read,
+};
+
+/* A run over all rows. */
+static void deliver(struct pipeline *p, struct rows *rows, bool many, uint32_t n_workers)
+{
+    struct dlb_reader reader = one_by_one;
+    reader.read_many = many ? rows_read_many : NULL;
+    const struct dlb_format format = {.name = "rows", .summary = "for tests", .reader = &reader};
+    struct dlb_dataset ds = {
+        .format = &format, .codec = dlb_codec_by_name("raw"), .state = rows};
+    ds.shape = (struct dlb_shape){.n_samples = N,
+                                  .max_sample_bytes = rows->row_bytes,
+                                  .total_bytes = N * rows->row_bytes};
+    ds.max_payload_bytes = rows->row_bytes;
+    ds.on_error = rows->corrupt < N ? DLB_ON_ERROR_SKIP : DLB_ON_ERROR_FAIL;
+    p->dataset = &ds;
+    p->loader.num_workers = n_workers;
+    p->loader.kind = pipeline_kind(n_workers ? "threads" : "inline");
+    p->loader.batch_size = 150;
+    p->loader.shuffle = true;
+    p->seed = 5;
+    p->checksum = true;
+    pipeline_run(p);
+    assert_int_equal(p->rc, DLB_OK);
+    p->dataset = NULL;
+}
+
+/* Both ways, of which the second is looked at; free it. */
+static void both(struct pipeline *p, struct rows *rows, uint32_t n_workers)
+{
+    struct pipeline one = *p;
+    struct rows apart = *rows;
+    deliver(&one, &apart, false, n_workers);
+    deliver(p, rows, true, n_workers);
+    assert_int_equal(apart.n_one, N);
+    assert_true(p->out->epoch[0].seq_checksum == one.out->epoch[0].seq_checksum);
+    assert_true(p->out->epoch[0].set_checksum == one.out->epoch[0].set_checksum);
+    assert_int_equal(p->out->epoch[0].n_unique, one.out->epoch[0].n_unique);
+    assert_int_equal(p->stats->workers.stage[DLB_WS_READ].count, N);
+    assert_int_equal(p->stats->workers.n_samples, one.stats->workers.n_samples);
+    assert_int_equal(p->stats->workers.io_bytes, one.stats->workers.io_bytes);
+    assert_int_equal(p->stats->workers.n_skipped, one.stats->workers.n_skipped);
+    assert_true(p->stats->workers.stage[DLB_WS_READ].sum_ns <=
+                p->wall_ns * (n_workers ? n_workers : 1));
+    pipeline_free(&one);
+}
+
+static void many_are_as_one_by_one(void **state)
+{
+    (void)state;
+    for (uint32_t n_workers = 0; n_workers < 3; n_workers += 2) {
+        struct rows rows = {.row_bytes = SHORT, .corrupt = N};
+        struct pipeline p = {.n_epochs = 1};
+        both(&p, &rows, n_workers);
+        assert_int_equal(p.out->epoch[0].n_unique, N);
+        assert_int_equal(rows.n_one, 0);
+        assert_in_range(rows.n_many, 7, N / 16); /* of batches of 150 */
+        pipeline_free(&p);
+    }
+}
+
+/* It is found among those that were read with it, and left out. */
+static void a_corrupt_one_is_skipped(void **state)
+{
+    (void)state;
+    for (uint32_t n_workers = 0; n_workers < 3; n_workers += 2) {
+        struct rows rows = {.row_bytes = SHORT, .corrupt = CORRUPT};
+        struct pipeline p = {.n_epochs = 1};
+        both(&p, &rows, n_workers);
+        assert_int_equal(p.out->epoch[0].n_unique, N - 1);
+        assert_int_equal(p.stats->workers.n_skipped, 1);
+        assert_int_equal(p.stats->skipped[0].offset_bytes, CORRUPT);
+        assert_in_range(rows.n_one, 1, 150);
+        pipeline_free(&p);
+    }
+}
+
+static void long_or_planted_ones_are_read_alone(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        struct rows rows = {.row_bytes = way == 0 ? LONG : SHORT, .corrupt = N};
+        struct pipeline p = {.n_epochs = 1};
+        p.loader.sample_sleep_us = way == 1;
+        p.loader.sample_spin_us = way == 2;
+        both(&p, &rows, 1);
+        assert_int_equal(rows.n_many, 0);
+        pipeline_free(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_are_as_one_by_one),
+        cmocka_unit_test(a_corrupt_one_is_skipped),
+        cmocka_unit_test(long_or_planted_ones_are_read_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
