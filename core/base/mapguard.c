@@ -217,7 +217,8 @@ static int copy_again(const struct dlb_map *map, void *dst, uint64_t offset_byte
 }
 
 /* A file that is cut within a page reads as zeros up to the end of that page, without a fault.
- * If the last byte is not zero, all bytes were there; otherwise the size is checked. */
+ * If the last byte is still not zero behind the copy, all bytes were there; otherwise the size is
+ * checked. The byte is read from the map: in the copy it would be awaited until it is stored. */
 static bool is_cut(const struct dlb_map *map, uint64_t end_bytes)
 {
     struct dlb_err ignored;
@@ -238,7 +239,7 @@ int dlb_map_copy(const struct dlb_map *map, void *dst, uint64_t offset_bytes, si
         DLB_BUG("copy beyond the map");
     memcpy(dst, map->data + offset_bytes, n_bytes);
     if (__builtin_expect(dlb_map_suspect(map, end), 0) ||
-        (((uint8_t *)dst)[n_bytes - 1] == 0 && is_cut(map, end)))
+        (map->data[end - 1] == 0 && is_cut(map, end)))
         return copy_again(map, dst, offset_bytes, n_bytes, err);
     return DLB_OK;
 }
