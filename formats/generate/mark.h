@@ -18,7 +18,7 @@ enum { DLB_MARK_ID = 40 }; /* a UUID of the kernel's and a zero byte */
 struct dlb_gen_mark {
     json_t *params;       /* what is being generated; a new reference */
     char id[DLB_MARK_ID]; /* drawn when the mark was written; "": an older program wrote it */
-    bool restarted; /* the machine was, since the mark was written */
+    bool restarted;       /* the machine was, since the mark was written */
 };
 
 /* Writes a mark to `path` whole or not at all, synced. `params` is borrowed. */

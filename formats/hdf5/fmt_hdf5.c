@@ -276,9 +276,9 @@ static int hdf5_read_many(void *rd, struct dlb_many *many, struct dlb_err *err)
             DLB_BUG("sample beyond the data set");
         n = run_of(ds, many->index + i, many->n - i);
         atomic_store_explicit(many->at, index, memory_order_relaxed);
-        rc = dlb_hdf5_read_rows(&reader->rows,
-                                facts->about.n_offsets ? facts->offset[index] : index, n * n_rows,
-                                dst, err);
+        rc =
+            dlb_hdf5_read_rows(&reader->rows, facts->about.n_offsets ? facts->offset[index] : index,
+                               n * n_rows, dst, err);
         dst += n * n_rows * ds->row_bytes;
     }
     for (uint32_t i = 0; i < many->n; i++)

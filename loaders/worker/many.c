@@ -13,10 +13,9 @@ static bool are_plain(const struct dlb_job *job)
     const struct dlb_augment *augment = &job->dataset->augment;
     const struct dlb_shape *shape = &job->dataset->shape;
     return job->dataset->codec->identity &&
-           shape->total_bytes == shape->n_samples * shape->max_sample_bytes && job->opts->sample_sleep_us == 0 &&
-           job->opts->sample_spin_us == 0 &&
-           (augment->kind == DLB_AUGMENT_NONE ||
-            augment->in_bytes == shape->max_sample_bytes);
+           shape->total_bytes == shape->n_samples * shape->max_sample_bytes &&
+           job->opts->sample_sleep_us == 0 && job->opts->sample_spin_us == 0 &&
+           (augment->kind == DLB_AUGMENT_NONE || augment->in_bytes == shape->max_sample_bytes);
 }
 
 uint32_t dlb_many_at_once(const struct dlb_worker *worker)

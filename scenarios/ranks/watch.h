@@ -36,7 +36,7 @@ struct dlb_ranks_watch {
     struct dlb_ranks_note lost;  /* if over: who */
     char *scratch; /* the runner's own folder, which it removes itself, unless it is killed; owned;
                       NULL: it has none */
-    bool clears;       /* a thread removes that folder */
+    bool clears;   /* a thread removes that folder */
     pthread_t clearer;
     bool reported; /* rank 0's runner knows who is lost, and is to say it */
 };
@@ -64,7 +64,8 @@ void dlb_ranks_watch_reap(struct dlb_ranks_watch *watch, bool waits);
  * runner has ended. */
 void dlb_ranks_watch_end(struct dlb_ranks_watch *watch);
 
-/* At the end of the speaker: waits until a killed runner's folder is removed, for seconds at most. */
+/* At the end of the speaker: waits until a killed runner's folder is removed, for seconds at most.
+ */
 void dlb_ranks_watch_clear_up(struct dlb_ranks_watch *watch);
 
 /* Behind it: why no rank can go on. DLB_END: rank 0's runner has said it. */

@@ -60,7 +60,7 @@ expect_out 'id="r0-changes"'
 expect_out '<section id="r2">'
 run "$dlbench" compare before mixed --format md
 expect_exit 0
-expect_out '^## mixed against before'
+expect_out '^## mixed .* before '
 expect_out '^\| workers 1 \| SLOWER \|.*-20\.0% \|'
 expect_out '^\| workers 2 \| FASTER \|.*\+25\.0% \|'
 expect_no_out '^## .*dlbench sweep' # of the results themselves nothing

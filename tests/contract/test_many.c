@@ -84,11 +84,9 @@ static void deliver(struct pipeline *p, struct rows *rows, bool many, uint32_t n
     struct dlb_reader reader = one_by_one;
     reader.read_many = many ? rows_read_many : NULL;
     const struct dlb_format format = {.name = "rows", .summary = "for tests", .reader = &reader};
-    struct dlb_dataset ds = {
-        .format = &format, .codec = dlb_codec_by_name("raw"), .state = rows};
-    ds.shape = (struct dlb_shape){.n_samples = N,
-                                  .max_sample_bytes = rows->row_bytes,
-                                  .total_bytes = N * rows->row_bytes};
+    struct dlb_dataset ds = {.format = &format, .codec = dlb_codec_by_name("raw"), .state = rows};
+    ds.shape = (struct dlb_shape){
+        .n_samples = N, .max_sample_bytes = rows->row_bytes, .total_bytes = N * rows->row_bytes};
     ds.max_payload_bytes = rows->row_bytes;
     ds.on_error = rows->corrupt < N ? DLB_ON_ERROR_SKIP : DLB_ON_ERROR_FAIL;
     p->dataset = &ds;
