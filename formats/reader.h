@@ -148,16 +148,6 @@ struct dlb_open {
                       in its order; not what a training would draw from it */
 };
 
-/* What read_many is to read, and fills in. Borrowed for the call. */
-struct dlb_many {
-    const uint64_t *index; /* [n] */
-    uint32_t n;
-    uint8_t *dst;         /* for their bytes, back to back */
-    uint32_t *label;      /* [n] */
-    uint64_t io_bytes;    /* of all, as in a sample; 0 before */
-    _Atomic uint64_t *at; /* the sample that it is at, for messages about a reader that hangs */
-};
-
 struct dlb_reader {
     size_t dataset_bytes, state_bytes; /* of the data set's state, and of a reader's; the core
                                           allocates both, zeroed, 64-byte aligned */
@@ -175,11 +165,12 @@ struct dlb_reader {
     int (*read)(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
                 struct dlb_err *err);
 
-    /* Map-style, optional, for samples so short that a call and a time stamp for each would take a
-     * share of their time: as so many calls of read. Called only where all samples are of one size,
-     * so that total_bytes is n_samples times max_sample_bytes. After an error nothing counts: the
-     * caller reads them one by one. */
-    int (*read_many)(void *rd, struct dlb_many *many, struct dlb_err *err);
+    /* Map-style, optional, of samples that are in memory, so that nothing can fail or be waited
+     * for, and so short that a call and a time stamp for each would take a share of their time: the
+     * bytes of n samples, back to back, to dst, and their labels, as so many calls of read. Called
+     * only where all samples are of one size, so that total_bytes is n_samples times
+     * max_sample_bytes. */
+    void (*read_many)(void *rd, const uint64_t *index, uint32_t n, uint8_t *dst, uint32_t *label);
 
     /* Map-style, optional, for loaders that read many samples at once. locate says where the sample
      * lies; assemble makes the sample of its pieces, one for each extent and as long. Any number of

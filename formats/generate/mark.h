@@ -21,7 +21,8 @@ struct dlb_gen_mark {
     bool restarted;       /* the machine was, since the mark was written */
 };
 
-/* Writes a mark to `path` whole or not at all, synced. `params` is borrowed. */
+/* Writes a mark to `path` whole or not at all, synced, with an id that it draws. `params` is
+ * borrowed. */
 int dlb_gen_mark_write(const char *path, json_t *params, char id[DLB_MARK_ID], struct dlb_err *err);
 
 /* DLB_E_CONFIG for a mark that cannot be read: what it belongs to is unknown. */

@@ -140,6 +140,11 @@ int dlb_gen_target_is_shared(const struct dlb_gen *gen, const char *id, struct d
     bool marked = is_marked(gen->path);
     int rc = marked ? dlb_gen_mark_read(mark_path, &mark, err) : DLB_OK;
 
+    if (rc == DLB_OK && marked && id[0] == '\0')
+        rc = dlb_fail(
+            err, DLB_ERR_RANKS_DATA, gen->path, DLB_NO_OFFSET,
+            "was begun by an older dlbench, so that ranks cannot tell whether they see the "
+            "same folder: run the same gen without a launcher, or remove the folder");
     if (rc == DLB_OK && (!marked || strcmp(mark.id, id) != 0))
         rc = dlb_fail(err, DLB_ERR_RANKS_DATA, gen->path, DLB_NO_OFFSET,
                       "is not the folder that rank 0 writes to: choose a dataset.path that all "

@@ -74,7 +74,6 @@ const struct dlb_format dlb_fmt_hdf5 = {
 #include "formats/hdf5/btree.h"
 #include "formats/hdf5/hdf5.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,44 +248,6 @@ static int hdf5_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
     return rc;
 }
 
-/* How many of the samples from the first one on are neighbours, so that one read has them all. Rows
- * that are spread over several chunks are read one by one. */
-static uint32_t run_of(const struct dlb_hdf5 *ds, const uint64_t *index, uint32_t n)
-{
-    bool spread = ds->n_across > 0 && !ds->whole_rows;
-    uint32_t i = 1;
-    while (!spread && i < n && index[i] == index[0] + i)
-        i++;
-    return i;
-}
-
-static int hdf5_read_many(void *rd, struct dlb_many *many, struct dlb_err *err)
-{
-    struct reader *reader = rd;
-    const struct dlb_hdf5 *ds = reader->rows.ds;
-    const struct dlb_hdf5_facts *facts = &ds->facts;
-    uint64_t n_rows = facts->about.n_offsets ? ds->max_sample_bytes / ds->row_bytes : 1;
-    uint8_t *dst = many->dst;
-    int rc = DLB_OK;
-
-    reader->rows.io_bytes = 0;
-    for (uint32_t i = 0, n; rc == DLB_OK && i < many->n; i += n) {
-        uint64_t index = many->index[i];
-        if (index >= ds->n_samples)
-            DLB_BUG("sample beyond the data set");
-        n = run_of(ds, many->index + i, many->n - i);
-        atomic_store_explicit(many->at, index, memory_order_relaxed);
-        rc =
-            dlb_hdf5_read_rows(&reader->rows, facts->about.n_offsets ? facts->offset[index] : index,
-                               n * n_rows, dst, err);
-        dst += n * n_rows * ds->row_bytes;
-    }
-    for (uint32_t i = 0; i < many->n; i++)
-        many->label[i] = facts->about.n_labels > 0 ? facts->label[many->index[i]] : 0;
-    many->io_bytes = reader->rows.io_bytes;
-    return rc;
-}
-
 static void hdf5_whereabouts(const void *state, uint64_t number, char *path, size_t n_path)
 {
     (void)number;
@@ -327,7 +288,6 @@ static const struct dlb_reader hdf5_reader = {
     .open = hdf5_reader_open,
     .close = hdf5_reader_close,
     .read = hdf5_read,
-    .read_many = hdf5_read_many,
     .whereabouts = hdf5_whereabouts,
     .files = hdf5_files,
 };

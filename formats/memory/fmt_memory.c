@@ -155,22 +155,19 @@ static int memory_read(void *rd, uint64_t index, struct dlb_dest dest, struct dl
     return DLB_OK;
 }
 
-static int memory_read_many(void *rd, struct dlb_many *many, struct dlb_err *err)
+static void memory_read_many(void *rd, const uint64_t *index, uint32_t n, uint8_t *dst,
+                             uint32_t *label)
 {
     const struct memory *ds = ((struct memory_reader *)rd)->ds;
-    const uint64_t *index = many->index;
-    uint8_t *dst = many->dst;
-    (void)err;
 
-    for (uint32_t i = 0; i < many->n; i++, dst += ds->row_bytes) {
+    for (uint32_t i = 0; i < n; i++, dst += ds->row_bytes) {
         if (index[i] >= ds->n_rows)
             DLB_BUG("sample beyond the data set");
-        if (i + AHEAD < many->n)
+        if (i + AHEAD < n && index[i + AHEAD] < ds->n_rows)
             __builtin_prefetch(ds->data + index[i + AHEAD] * ds->n_columns);
         memcpy(dst, ds->data + index[i] * ds->n_columns, ds->row_bytes);
-        many->label[i] = (uint32_t)(index[i] % ds->n_classes);
+        label[i] = (uint32_t)(index[i] % ds->n_classes);
     }
-    return DLB_OK;
 }
 
 static const struct dlb_reader memory_reader = {

@@ -14,7 +14,6 @@
 #include "formats/tokens/tokens.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,7 +206,7 @@ static int fetch_direct(struct tokens_reader *reader, const struct dlb_tokens_fi
 }
 
 static int fetch(struct tokens_reader *reader, uint32_t number, uint64_t offset_bytes, uint8_t *dst,
-                 size_t n_bytes, uint64_t *io_bytes, struct dlb_err *err)
+                 size_t n_bytes, struct dlb_sample *out, struct dlb_err *err)
 {
     const struct tokens *ds = reader->ds;
     const struct opened *opened = &ds->opened[number];
@@ -224,7 +223,7 @@ static int fetch(struct tokens_reader *reader, uint32_t number, uint64_t offset_
         if (rc == DLB_OK && n_read < n_bytes)
             rc = fail_changed(file, offset_bytes + n_read, err);
     }
-    *io_bytes += n_read;
+    out->io_bytes += n_read;
     return rc;
 }
 
@@ -256,9 +255,8 @@ static uint64_t first_token(const struct tokens *ds, const struct dlb_tokens_fil
     return dlb_rng_below(&rng, file->n_tokens - ds->seq_len);
 }
 
-/* As `read_to`, of Megatron's samples. */
 static int read_spliced(struct tokens_reader *reader, uint32_t number, uint64_t index, uint8_t *dst,
-                        uint64_t *first_at, uint64_t *io_bytes, struct dlb_err *err)
+                        struct dlb_sample *out, struct dlb_err *err)
 {
     const struct dlb_tokens_file *file = &reader->ds->files.file[number];
     struct dlb_megatron_walk walk = dlb_megatron_walk(&file->index, index - file->first_sample);
@@ -268,25 +266,12 @@ static int read_spliced(struct tokens_reader *reader, uint32_t number, uint64_t 
 
     while (rc == DLB_OK && dlb_megatron_piece(&file->index, &walk, &offset_bytes, &n_tokens)) {
         size_t n_bytes = n_tokens * reader->ds->token_bytes;
-        if (*first_at == DLB_NO_OFFSET)
-            *first_at = offset_bytes;
-        rc = fetch(reader, number, offset_bytes, dst, n_bytes, io_bytes, err);
+        if (out->offset_bytes == DLB_NO_OFFSET)
+            out->offset_bytes = offset_bytes;
+        rc = fetch(reader, number, offset_bytes, dst, n_bytes, out, err);
         dst += n_bytes;
     }
     return rc;
-}
-
-/* A sample's bytes to dst. *first_at: where they begin in the file, DLB_NO_OFFSET before. */
-static int read_to(struct tokens_reader *reader, uint32_t number, uint64_t index, uint8_t *dst,
-                   uint64_t *first_at, uint64_t *io_bytes, struct dlb_err *err)
-{
-    const struct tokens *ds = reader->ds;
-    const struct dlb_tokens_file *file = &ds->files.file[number];
-
-    if (ds->files.layout == DLB_TOKENS_MEGATRON)
-        return read_spliced(reader, number, index, dst, first_at, io_bytes, err);
-    *first_at = file->data_at + first_token(ds, file, index) * ds->token_bytes;
-    return fetch(reader, number, *first_at, dst, ds->sample_bytes, io_bytes, err);
 }
 
 /* Where the sample goes: `dest` if it is large enough, else the reader's own memory, or NULL. */
@@ -321,6 +306,7 @@ static int tokens_read(void *rd, uint64_t index, struct dlb_dest dest, struct dl
 {
     struct tokens_reader *reader = rd;
     const struct tokens *ds = reader->ds;
+    int rc;
 
     if (index >= ds->files.n_samples)
         DLB_BUG("sample beyond the data set");
@@ -331,26 +317,13 @@ static int tokens_read(void *rd, uint64_t index, struct dlb_dest dest, struct dl
         return (int)err->status;
     out->io_bytes = 0;
     out->offset_bytes = DLB_NO_OFFSET;
-    int rc = read_to(reader, number, index, dst, &out->offset_bytes, &out->io_bytes, err);
-    describe(ds, file, index, dst, out);
-    return rc;
-}
-
-static int tokens_read_many(void *rd, struct dlb_many *many, struct dlb_err *err)
-{
-    struct tokens_reader *reader = rd;
-    const struct dlb_tokens_files *files = &reader->ds->files;
-    uint8_t *dst = many->dst;
-    int rc = DLB_OK;
-
-    for (uint32_t i = 0; rc == DLB_OK && i < many->n; i++, dst += reader->ds->sample_bytes) {
-        uint64_t index = many->index[i], first_at = DLB_NO_OFFSET;
-        if (index >= files->n_samples)
-            DLB_BUG("sample beyond the data set");
-        atomic_store_explicit(many->at, index, memory_order_relaxed);
-        rc = read_to(reader, file_of(files, index), index, dst, &first_at, &many->io_bytes, err);
-        many->label[i] = 0;
+    if (ds->files.layout == DLB_TOKENS_MEGATRON) {
+        rc = read_spliced(reader, number, index, dst, out, err);
+    } else {
+        out->offset_bytes = file->data_at + first_token(ds, file, index) * ds->token_bytes;
+        rc = fetch(reader, number, out->offset_bytes, dst, ds->sample_bytes, out, err);
     }
+    describe(ds, file, index, dst, out);
     return rc;
 }
 
@@ -449,7 +422,6 @@ static const struct dlb_reader tokens_reader = {
     .open = tokens_reader_open,
     .close = tokens_reader_close,
     .read = tokens_read,
-    .read_many = tokens_read_many,
     .whereabouts = tokens_whereabouts,
     .files = tokens_files,
     .locate = tokens_locate,

@@ -21,7 +21,7 @@ GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC = range(7)
 STAGES = ("getitem", "load", "collate", "next", "transport", "gc", "loop_gc")
 GOT, GOT_NS = 2 * GETITEM, 2 * GETITEM + 1  # their places in a row
 MAX_TRANSFORMS = 16
-MOST_TOGETHER = 256  # samples that share a stamp
+MOST_TOGETHER = 64  # samples that share a stamp
 SLOW_NS = 10000000  # so many that take no longer
 N = len(STAGES) + MAX_TRANSFORMS
 MAX_COUNTED = 1 << 26  # samples: beyond that, which of them were asked for is not recorded
@@ -125,8 +125,9 @@ class Board:
             return 0, 0
         return sum(n > n_epochs for n in counts), sum(n < n_epochs for n in counts)
 
-    def cost_ns(self, samples):
-        """Of a stamp, and of what is done for each sample of a wrapped data set: means of many that time nothing. They are taken back."""
+    def cost_ns(self, samples, batch_size):
+        """Of a stamp, and of what is done for each sample of a wrapped data set, in batches of this size: means of many that time
+        nothing. They are taken back."""
         row, counts, rings = self.map()[:3]
         start_ns, n = time.monotonic_ns(), 20000
         for _ in range(n):
@@ -135,12 +136,15 @@ class Board:
         if not isinstance(samples, Samples):
             sample_ns = stamp_ns
         else:
-            bare, indices = Together() if samples.gives_batches() else Nothing(), [0] * n
+            bare, indices = Together() if samples.gives_batches() else Nothing(), [0] * min(batch_size, n)
+            stamped, n_batches = Samples(self, bare, samples.has_parts), -(-n // len(indices))
             start_ns = time.monotonic_ns()
-            Samples(self, bare, samples.has_parts).__getitems__(indices)
+            for _ in range(n_batches):
+                stamped.__getitems__(indices)
             middle_ns = time.monotonic_ns()
-            bare.__getitems__(indices) if samples.gives_batches() else [bare[i] for i in indices]
-            sample_ns = (2 * middle_ns - start_ns - time.monotonic_ns()) / n
+            for _ in range(n_batches):
+                bare.__getitems__(indices) if samples.gives_batches() else [bare[i] for i in indices]
+            sample_ns = (2 * middle_ns - start_ns - time.monotonic_ns()) / (n_batches * len(indices))
         for place in (2 * NEXT, 2 * NEXT + 1, GOT, GOT_NS):
             row[place] = 0
         if len(counts) > 0:
@@ -171,11 +175,10 @@ def stamp_collections(board):
 
 def count(counts, indices):
     """Notes which samples are asked for, as far as they have numbers."""
-    try:
-        for i in indices:
+    n = len(counts)
+    for i in indices:
+        if type(i) is int and 0 <= i < n:
             counts[i] += 1
-    except (TypeError, IndexError):  # keys of another kind, or a data set without a known length
-        pass
 
 
 class Nothing:
@@ -311,7 +314,8 @@ class Samples:
             return [self[i] for i in indices]
         indices = list(indices)
         count(counts, indices)
-        # A sample of tokens takes 10 us, and a stamp 0.5: many share one. Slow ones are told of as each is there.
+        # A sample of tokens takes 10 us, and a stamp 0.5: many share one. Slow ones are told of one by one, and at the latest after
+        # MOST_TOGETHER where they become slow.
         out, dataset, n = [], self.dataset, 1
         since_ns = time.monotonic_ns()
         while len(out) < len(indices):

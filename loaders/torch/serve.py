@@ -157,7 +157,7 @@ class Source:
             extras["collate_fn"] = dlbench_stamps.Collate(self.board, dlbench_stamps.COLLATE, collate)
             if settings["num_workers"] > 0:
                 extras["worker_init_fn"] = dlbench_stamps.Init(self.board, extras.get("worker_init_fn"))
-            self.stamp_ns, self.sample_ns = self.board.cost_ns(dataset)
+            self.stamp_ns, self.sample_ns = self.board.cost_ns(dataset, self.known["batch_size"])
             dlbench_stamps.stamp_collections(self.board)
         return data.DataLoader(dataset, generator=generator, **settings, **extras)
 

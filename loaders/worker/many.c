@@ -49,26 +49,21 @@ uint32_t dlb_many_fill(struct dlb_worker *worker, struct dlb_filling *fill, uint
                        uint32_t n)
 {
     const struct dlb_dataset *ds = worker->setup.job->dataset;
-    size_t each = (size_t)ds->shape.max_sample_bytes;
     struct dlb_worker_report *report = worker->setup.report;
+    size_t each = (size_t)ds->shape.max_sample_bytes;
     uint64_t index[MOST_AT_ONCE];
     uint32_t label[MOST_AT_ONCE];
-    struct dlb_many many = {
-        .index = index, .dst = fill->payload + fill->used_bytes, .label = label, .at = &report->at};
-    struct dlb_err ignored;
 
     n = n < worker->n_at_once ? n : worker->n_at_once;
     if (n == 0 || fill->slots->payload_bytes - fill->used_bytes < n * each)
-        return 0;
+        DLB_BUG("a batch of samples of one size does not fit its slot");
     for (uint32_t i = 0; i < n; i++)
         index[i] = dlb_sampler_index(worker->setup.sampler, first + i);
-    many.n = n;
     dlb_filling_publish(worker, index[0], 0, fill->done_ns);
-    if (ds->format->reader->read_many(worker->reader, &many, &ignored) != DLB_OK)
-        return 0;
+    ds->format->reader->read_many(worker->reader, index, n, fill->payload + fill->used_bytes,
+                                  label);
     uint64_t now_ns = dlb_now_ns();
     meter(&worker->setup, index, n, fill->done_ns, now_ns);
-    dlb_worker_report_meters(report)->io_bytes += many.io_bytes;
     dlb_worker_report_meters(report)->n_samples += n;
     for (uint32_t i = 0; i < n; i++)
         now_ns = dlb_filling_note(worker, fill, index[i], label[i], each, now_ns);

@@ -21,7 +21,8 @@
 #define TELL_NS DLB_NS_PER_S
 #define RUNNER_S UINT64_C(30) /* for a runner to end its cell and to write what it has */
 #define ASK_S UINT64_C(15)    /* ... before it is also asked by a signal */
-#define CLEAR_S UINT64_C(5)   /* to remove its folder, which hung storage may hold up */
+#define CLEAR_SOON_NS (300 * DLB_NS_PER_MS) /* to remove its folder, before the others are told */
+#define CLEAR_S UINT64_C(5)                 /* ... and before that is given up */
 
 enum dlb_note_kind {
     NOTE_ALIVE,     /* text: the machine */
@@ -88,13 +89,23 @@ static void *remove_main(void *scratch)
     return NULL;
 }
 
+/* Whether the thread has ended. */
+static bool await_clearer(struct dlb_ranks_watch *w, uint64_t ns)
+{
+    struct timespec until = dlb_timespec(dlb_now_ns() + ns);
+    w->clears = w->clears && pthread_clockjoin_np(w->clearer, NULL, CLOCK_MONOTONIC, &until) != 0;
+    return !w->clears;
+}
+
 /* A runner that was killed has left its folder. A thread removes it: storage that hangs would hold
- * up what the others are to be told. */
+ * up what the others are to be told, and they would end this process before. */
 static void runner_ended(struct dlb_ranks_watch *w)
 {
     w->runner_ended = true;
-    w->clears = WIFSIGNALED(w->status) && w->scratch &&
-                pthread_create(&w->clearer, NULL, remove_main, w->scratch) == 0;
+    w->left = WIFSIGNALED(w->status) && w->scratch;
+    w->clears = w->left && pthread_create(&w->clearer, NULL, remove_main, w->scratch) == 0;
+    if (w->clears && await_clearer(w, CLEAR_SOON_NS))
+        w->left = false;
 }
 
 void dlb_ranks_watch_reap(struct dlb_ranks_watch *w, bool waits)
@@ -324,11 +335,13 @@ void dlb_ranks_watch_end(struct dlb_ranks_watch *w)
 
 void dlb_ranks_watch_clear_up(struct dlb_ranks_watch *w)
 {
-    struct timespec until = dlb_timespec(dlb_now_ns() + CLEAR_S * DLB_NS_PER_S);
-    if (w->clears && pthread_clockjoin_np(w->clearer, NULL, CLOCK_MONOTONIC, &until) != 0) {
+    bool started = w->clears;
+    if (!await_clearer(w, CLEAR_S * DLB_NS_PER_S)) {
         (void)pthread_detach(w->clearer);
         return; /* it still uses the path */
     }
+    if (w->left && !started)
+        dlb_remove_tree(AT_FDCWD, w->scratch);
     free(w->scratch);
     w->scratch = NULL;
 }

@@ -36,7 +36,8 @@ struct dlb_ranks_watch {
     struct dlb_ranks_note lost;  /* if over: who */
     char *scratch; /* the runner's own folder, which it removes itself, unless it is killed; owned;
                       NULL: it has none */
-    bool clears;   /* a thread removes that folder */
+    bool left;     /* a killed runner's: to be removed */
+    bool clears;   /* a thread removes it */
     pthread_t clearer;
     bool reported; /* rank 0's runner knows who is lost, and is to say it */
 };

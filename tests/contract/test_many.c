@@ -1,5 +1,5 @@
-/* Short samples of one size, which a worker reads many at a time: it delivers, counts and skips as
- * if it had read them one by one. */
+/* Short samples of one size, which a worker reads many at a time: it delivers and counts as if it
+ * had read them one by one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,11 +9,10 @@
 #include "tests/support/fake_format.h"
 #include "tests/support/pipeline.h"
 
-enum { N = 1000, SHORT = 40, LONG = 20000, CORRUPT = 417 };
+enum { N = 1000, SHORT = 40, LONG = 20000 };
 
 struct rows {
     size_t row_bytes;
-    uint64_t corrupt;
     _Atomic uint32_t n_one, n_many; /* calls */
 };
 
@@ -29,13 +28,10 @@ static int rows_open(void *rd, const void *ds, struct dlb_err *err)
     return DLB_OK;
 }
 
-static int put(const struct rows *rows, uint64_t index, uint8_t *dst, struct dlb_err *err)
+static void put(const struct rows *rows, uint64_t index, uint8_t *dst)
 {
-    if (index == rows->corrupt)
-        return dlb_fail(err, DLB_ERR_FORMAT, "rows", index, "row %d is corrupt", (int)index);
     for (size_t i = 0; i < rows->row_bytes; i++)
         dst[i] = (uint8_t)(index * 31 + i * 17);
-    return DLB_OK;
 }
 
 static int rows_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
@@ -44,29 +40,27 @@ static int rows_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
     struct rows_reader *reader = rd;
     struct rows *rows = reader->rows;
     uint8_t *dst = dest.cap_bytes >= rows->row_bytes ? dest.data : reader->row;
+    (void)err;
     atomic_fetch_add(&rows->n_one, 1);
     *out = (struct dlb_sample){.n_fields = 1,
                                .index = index,
                                .label = (uint32_t)(index % 10),
-                               .io_bytes = rows->row_bytes,
                                .path = "rows",
                                .offset_bytes = index};
     out->field[0] = (struct dlb_field){.data = dst, .len_bytes = rows->row_bytes, .name = "bin"};
-    return put(rows, index, dst, err);
+    put(rows, index, dst);
+    return DLB_OK;
 }
 
-static int rows_read_many(void *rd, struct dlb_many *many, struct dlb_err *err)
+static void rows_read_many(void *rd, const uint64_t *index, uint32_t n, uint8_t *dst,
+                           uint32_t *label)
 {
     struct rows *rows = ((struct rows_reader *)rd)->rows;
-    int rc = DLB_OK;
     atomic_fetch_add(&rows->n_many, 1);
-    for (uint32_t i = 0; rc == DLB_OK && i < many->n; i++) {
-        atomic_store(many->at, many->index[i]);
-        many->label[i] = (uint32_t)(many->index[i] % 10);
-        many->io_bytes += rows->row_bytes;
-        rc = put(rows, many->index[i], many->dst + i * rows->row_bytes, err);
+    for (uint32_t i = 0; i < n; i++) {
+        label[i] = (uint32_t)(index[i] % 10);
+        put(rows, index[i], dst + i * rows->row_bytes);
     }
-    return rc;
 }
 
 static const struct dlb_reader one_by_one = {
@@ -88,7 +82,6 @@ static void deliver(struct pipeline *p, struct rows *rows, bool many, uint32_t n
     ds.shape = (struct dlb_shape){
         .n_samples = N, .max_sample_bytes = rows->row_bytes, .total_bytes = N * rows->row_bytes};
     ds.max_payload_bytes = rows->row_bytes;
-    ds.on_error = rows->corrupt < N ? DLB_ON_ERROR_SKIP : DLB_ON_ERROR_FAIL;
     p->dataset = &ds;
     p->loader.num_workers = n_workers;
     p->loader.kind = pipeline_kind(n_workers ? "threads" : "inline");
@@ -115,7 +108,6 @@ static void both(struct pipeline *p, struct rows *rows, uint32_t n_workers)
     assert_int_equal(p->stats->workers.stage[DLB_WS_READ].count, N);
     assert_int_equal(p->stats->workers.n_samples, one.stats->workers.n_samples);
     assert_int_equal(p->stats->workers.io_bytes, one.stats->workers.io_bytes);
-    assert_int_equal(p->stats->workers.n_skipped, one.stats->workers.n_skipped);
     assert_true(p->stats->workers.stage[DLB_WS_READ].sum_ns <=
                 p->wall_ns * (n_workers ? n_workers : 1));
     pipeline_free(&one);
@@ -125,7 +117,7 @@ static void many_are_as_one_by_one(void **state)
 {
     (void)state;
     for (uint32_t n_workers = 0; n_workers < 3; n_workers += 2) {
-        struct rows rows = {.row_bytes = SHORT, .corrupt = N};
+        struct rows rows = {.row_bytes = SHORT};
         struct pipeline p = {.n_epochs = 1};
         both(&p, &rows, n_workers);
         assert_int_equal(p.out->epoch[0].n_unique, N);
@@ -135,27 +127,11 @@ static void many_are_as_one_by_one(void **state)
     }
 }
 
-/* It is found among those that were read with it, and left out. */
-static void a_corrupt_one_is_skipped(void **state)
-{
-    (void)state;
-    for (uint32_t n_workers = 0; n_workers < 3; n_workers += 2) {
-        struct rows rows = {.row_bytes = SHORT, .corrupt = CORRUPT};
-        struct pipeline p = {.n_epochs = 1};
-        both(&p, &rows, n_workers);
-        assert_int_equal(p.out->epoch[0].n_unique, N - 1);
-        assert_int_equal(p.stats->workers.n_skipped, 1);
-        assert_int_equal(p.stats->skipped[0].offset_bytes, CORRUPT);
-        assert_in_range(rows.n_one, 1, 150);
-        pipeline_free(&p);
-    }
-}
-
 static void long_or_planted_ones_are_read_alone(void **state)
 {
     (void)state;
     for (int way = 0; way < 3; way++) {
-        struct rows rows = {.row_bytes = way == 0 ? LONG : SHORT, .corrupt = N};
+        struct rows rows = {.row_bytes = way == 0 ? LONG : SHORT};
         struct pipeline p = {.n_epochs = 1};
         p.loader.sample_sleep_us = way == 1;
         p.loader.sample_spin_us = way == 2;
@@ -169,7 +145,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_are_as_one_by_one),
-        cmocka_unit_test(a_corrupt_one_is_skipped),
         cmocka_unit_test(long_or_planted_ones_are_read_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,10 @@ static int write_elsewhere(void *ctx, const struct dlb_gen *gen, const char *id,
     const struct dlb_gen_share share = {.rank = 1, .size = 3, .id = other};
     assert_string_not_equal(id, "");
     assert_string_not_equal(id, other);
+    /* Marks of an older program, which have no id, tell nothing. */
+    const struct dlb_gen_share unknown = {.rank = 1, .size = 3, .id = ""};
+    assert_int_equal(dlb_generate_share(gen, &unknown, NULL, n_written, err), DLB_E_CONFIG);
+    assert_int_equal(err->code, DLB_ERR_RANKS_DATA);
     return dlb_generate_share(gen, &share, NULL, n_written, err);
 }
 

@@ -65,6 +65,24 @@ static void places(void **state)
     opened_close(&set);
 }
 
+/* Any rows in any order, as single reads give them. */
+static void many_at_once(void **state)
+{
+    const uint64_t index[] = {999, 0, 5, 5, 421, 422};
+    struct opened_set set;
+    uint8_t rows_there[6 * 28];
+    uint32_t label[6];
+    (void)state;
+    opened_must(&set, "memory", "raw", "", &small);
+    set.ds.format->reader->read_many(set.reader, index, 6, rows_there, label);
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(opened_read(&set, index[i]), DLB_OK);
+        opened_is(&set, rows_there + 28 * i, 28);
+        assert_int_equal(set.sample.label, label[i]);
+    }
+    opened_close(&set);
+}
+
 static void size_of_generate(void **state)
 {
     struct opened_set set;
@@ -110,8 +128,9 @@ static void forked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows),      cmocka_unit_test(places), cmocka_unit_test(size_of_generate),
-        cmocka_unit_test(too_large), cmocka_unit_test(forked),
+        cmocka_unit_test(rows),         cmocka_unit_test(places),
+        cmocka_unit_test(many_at_once), cmocka_unit_test(size_of_generate),
+        cmocka_unit_test(too_large),    cmocka_unit_test(forked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
