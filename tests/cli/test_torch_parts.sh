@@ -206,9 +206,10 @@ for dataset, has_parts in (Nothing(), False), (Nothing(), True), (Together(), Fa
     after = board.read()[dlbench_stamps.GETITEM]
     assert after[0] - before[0] == 3 and after[1] > before[1]
 assert board.wrong(3) == (0, 1)
-shared, own, together = (board.cost_ns(Samples(board, dataset, has_parts))[1] for dataset, has_parts in
+shared, own, together = (board.cost_ns(Samples(board, dataset, has_parts), 256)[1] for dataset, has_parts in
                          ((Nothing(), False), (Nothing(), True), (Together(), False)))
 assert 2 * shared < own and 2 * together < own
+assert board.cost_ns(Samples(board, Nothing()), 1)[1] > 2 * shared  # each has a stamp of its own there
 PY
 
 # --- a batch is loaded when it is asked for, or when the question was said to come; one ahead, and none behind the last
