@@ -218,7 +218,7 @@ static int copy_again(const struct dlb_map *map, void *dst, uint64_t offset_byte
 
 /* A file that is cut within a page reads as zeros up to the end of that page, without a fault.
  * If the last byte is still not zero behind the copy, all bytes were there; otherwise the size is
- * checked. The byte is read from the map: in the copy it would be awaited until it is stored. */
+ * checked. The byte is read from the map again: memcpy may have read it before the others. */
 static bool is_cut(const struct dlb_map *map, uint64_t end_bytes)
 {
     struct dlb_err ignored;
