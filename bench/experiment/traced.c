@@ -13,20 +13,23 @@
 /* Of dlbench's own workers; those of PyTorch have stamps, whose cost the result has. */
 static void say_cost(const struct dlb_timeline *timeline)
 {
-    double n_records = 0, time_ns = 0;
+    double n_records = 0, n_spans = 0, time_ns = 0;
     if (timeline->names.n > 0)
         return;
     for (uint32_t i = 0; i < timeline->n_tracks; i++) {
         const struct dlb_timeline_track *track = &timeline->track[i];
         if (track->track != DLB_TRACK_WORKER || track->n == 0)
             continue;
-        n_records += (double)track->n; /* of a full ring those that are left, in their time */
+        double n = (double)track->n; /* of a full ring those that are left, in their time */
+        n_records += n;
+        n_spans += n + (double)track->n_merged * n / (n + (double)track->n_lost);
         time_ns += (double)(track->record[track->n - 1].end_ns - track->record[0].start_ns);
     }
     double each_ns = dlb_trace_record_ns();
     if (n_records * each_ns > 0 && time_ns > 0)
-        dlb_say_note("recording took %.2g%% of the workers' time: %.0f records of %.1f ns",
-                     100 * n_records * each_ns / time_ns, n_records, each_ns);
+        dlb_say_note("recording took %.2g%% of the workers' time: %.0f spans in %.0f records "
+                     "at %.1f ns a span",
+                     100 * n_spans * each_ns / time_ns, n_spans, n_records, each_ns);
 }
 
 static int write_trace(const struct dlb_args *args, const struct dlb_result_folder *folder,

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAGIC UINT64_C(0x31656e696c6d6974) /* "timline1" */
+#define MAGIC UINT64_C(0x32656e696c6d6974) /* "timline2" */
 #define MAX_BYTES ((size_t)1 << 32)        /* thousands of rings take more than DLB_TRACE_BYTES */
 
 struct file_head {
@@ -20,7 +20,7 @@ struct file_head {
 /* Its records follow it. */
 struct track_head {
     uint32_t track, index, loader, unused;
-    uint64_t n, n_lost;
+    uint64_t n, n_lost, n_merged;
 };
 
 static uint64_t n_of(const struct dlb_trace_ring *ring)
@@ -60,7 +60,10 @@ static int save_ring(const struct dlb_trace_ring *ring, int fd, const char *path
                      struct dlb_err *err)
 {
     struct dlb_trace_record *record = dlb_mem_array(ring->mask + 1, sizeof *record);
-    struct track_head head = {.track = ring->track, .index = ring->index, .loader = ring->loader};
+    struct track_head head = {.track = ring->track,
+                              .index = ring->index,
+                              .loader = ring->loader,
+                              .n_merged = ring->n_merged};
 
     head.n = copy_ring(ring, record, &head.n_lost);
     int rc = dlb_write_all(fd, path, &head, sizeof head, err);
@@ -116,6 +119,7 @@ static bool take_track(const char **at, const char *end, struct dlb_timeline_tra
                                        .loader = head.loader,
                                        .n = head.n,
                                        .n_lost = head.n_lost,
+                                       .n_merged = head.n_merged,
                                        .record = dlb_mem_array(head.n, sizeof *out->record)};
     if (!take(at, end, out->record, head.n * sizeof *out->record))
         return false;

@@ -14,6 +14,7 @@ struct dlb_timeline_track {
     enum dlb_track track;
     uint32_t index, loader;
     uint64_t n, n_lost;              /* records that are there; overwritten ones */
+    uint64_t n_merged;               /* spans that became part of one of both */
     struct dlb_trace_record *record; /* [n] in the order in which they ended; owned */
 };
 

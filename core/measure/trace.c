@@ -120,7 +120,7 @@ static uint64_t fill(struct dlb_trace_ring *ring)
     uint64_t start_ns = dlb_now_ns();
     for (uint64_t i = 0; i < DLB_TRACE_MOST; i++) {
         dlb_trace_at_sample(ring, i);
-        dlb_trace_add(ring, 0, true, i + 1, i + 2);
+        dlb_trace_add(ring, 0, true, 2 * i + 1, 2 * i + 2);
     }
     return dlb_now_ns() - start_ns;
 }

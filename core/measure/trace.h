@@ -24,14 +24,19 @@
 #define DLB_TRACE_MOST ((size_t)1 << 18) /* records of a ring */
 #define DLB_TRACE_LEAST ((size_t)1 << 12)
 
+/* Spans of a stage that touch, within a batch, are one span as long as it is shorter than this: a
+ * record for each sample of 100 ns would take 2 to 4% of a worker's time, most of it for bytes that
+ * leave its caches. */
+#define DLB_TRACE_MERGED_NS UINT64_C(2000)
+
 #define DLB_TRACE_NO_SAMPLE UINT64_MAX
 #define DLB_TRACE_NO_BATCH UINT32_MAX
 
 /* One span of a track. loaders/torch/dlbench_trace.py writes the same bytes. */
 struct dlb_trace_record {
     uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
-    uint64_t sample;           /* its number in the data set, or DLB_TRACE_NO_SAMPLE; of READY: the
-                                  worker that made the batch */
+    uint64_t sample; /* its number in the data set, or DLB_TRACE_NO_SAMPLE: of no sample, or
+                        of several; of READY: the worker that made the batch */
     union {
         struct {
             uint32_t batch; /* its number in the epoch, or DLB_TRACE_NO_BATCH */
@@ -52,8 +57,9 @@ struct dlb_trace_ring {
     uint32_t unused;
     /* What its writer is at; each record takes it over. */
     uint64_t sample;
-    uint64_t place; /* batch and epoch, as in a record */
-    uint8_t more[16];
+    uint64_t place;    /* batch and epoch, as in a record */
+    uint64_t n_merged; /* spans that became part of the record before them */
+    uint64_t more;
     struct dlb_trace_record at[]; /* [mask + 1] */
 };
 
@@ -77,7 +83,7 @@ int dlb_trace_open(struct dlb_trace *trace, const struct dlb_trace_layout *layou
 void dlb_trace_close(struct dlb_trace *trace);
 
 /* What a record costs its writer on this machine, in nanoseconds: the mean of many to a ring of
- * full size. NaN: there is no memory for one. Takes milliseconds. */
+ * full size, none of which is merged. NaN: there is no memory for one. Takes milliseconds. */
 double dlb_trace_record_ns(void);
 
 /* NULL if there is no such track, or no trace (NULL, or not opened). */
@@ -114,6 +120,14 @@ static inline void dlb_trace_add(struct dlb_trace_ring *ring, uint8_t stage, boo
         return;
     uint64_t n = atomic_load_explicit(&ring->n, memory_order_relaxed);
     uint64_t place = ring->place | (uint64_t)stage << 48 | (uint64_t)measured << 56;
+    struct dlb_trace_record *last = &ring->at[(n - 1) & ring->mask];
+    if (n > 0 && last->place == place && last->end_ns == start_ns &&
+        end_ns - last->start_ns < DLB_TRACE_MERGED_NS) {
+        last->end_ns = end_ns;
+        last->sample = DLB_TRACE_NO_SAMPLE;
+        ring->n_merged++;
+        return;
+    }
     ring->at[n & ring->mask] = (struct dlb_trace_record){
         .start_ns = start_ns, .end_ns = end_ns, .sample = ring->sample, .place = place};
     atomic_store_explicit(&ring->n, n + 1, memory_order_release);

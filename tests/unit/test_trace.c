@@ -87,14 +87,14 @@ static void test_round_trip(void **state)
     struct dlb_trace_ring *loop = dlb_trace_ring(&trace, DLB_TRACK_LOOP, 0);
     uint64_t cap = loop->mask + 1, n = cap + 10;
     for (uint64_t i = 0; i < n; i++)
-        dlb_trace_add(loop, DLB_CS_ACCOUNT, true, 2000 + i, 2001 + i);
+        dlb_trace_add(loop, DLB_CS_ACCOUNT, true, 2000 + 2 * i, 2001 + 2 * i);
     assert_int_equal(dlb_timeline_save(&trace, path, &err), DLB_OK);
     dlb_trace_close(&trace);
 
     assert_int_equal(dlb_timeline_load(&timeline, path, &err), DLB_OK);
     assert_int_equal(timeline.n_tracks, 5);
     assert_int_equal(timeline.start_ns, 1000);
-    assert_int_equal(timeline.end_ns, 2000 + n);
+    assert_int_equal(timeline.end_ns, 1999 + 2 * n);
     assert_int_equal(dlb_timeline_track(&timeline, DLB_TRACK_WORKER, 0)->n, 0);
     const struct dlb_timeline_track *track = dlb_timeline_track(&timeline, DLB_TRACK_WORKER, 1);
     assert_int_equal(track->n, 2);
@@ -109,7 +109,7 @@ static void test_round_trip(void **state)
     assert_int_equal(track->n, cap - 1);
     assert_int_equal(track->n_lost, 11);
     for (uint64_t i = 0; i < cap - 1; i++)
-        assert_int_equal(track->record[i].start_ns, 2011 + i);
+        assert_int_equal(track->record[i].start_ns, 2022 + 2 * i);
     assert_null(dlb_timeline_track(&timeline, DLB_TRACK_PIN, 0));
     dlb_timeline_free(&timeline);
 }
@@ -128,6 +128,50 @@ static void test_late_epochs(void **state)
     assert_int_equal(ring->at[0].batch, 4);
     assert_true(ring->at[1].batch == DLB_TRACE_NO_BATCH);
     dlb_trace_close(&trace);
+}
+
+static void add_read(struct dlb_trace_ring *ring, uint64_t sample, uint64_t start_ns,
+                     uint64_t end_ns)
+{
+    dlb_trace_at_sample(ring, sample);
+    dlb_trace_add(ring, DLB_WS_READ, true, start_ns, end_ns);
+}
+
+/* Short spans that touch are one: of the same stage, the same batch and the same side of the
+ * window, up to DLB_TRACE_MERGED_NS together. */
+static void test_short_ones_are_merged(void **state)
+{
+    (void)state;
+    struct dlb_trace trace;
+    struct dlb_timeline timeline;
+    struct dlb_err err;
+    const char *path = folder_path("trace-0-0");
+    const uint64_t most = DLB_TRACE_MERGED_NS;
+    open_trace(&trace, 1, 1);
+    struct dlb_trace_ring *ring = dlb_trace_ring(&trace, DLB_TRACK_WORKER, 0);
+    dlb_trace_at_batch(ring, 0, 0);
+    add_read(ring, 1, 100, 200);
+    add_read(ring, 2, 200, 300);
+    add_read(ring, 3, 300, 99 + most);         /* the three are just short enough */
+    add_read(ring, 4, 99 + most, 199 + most);  /* too long together */
+    add_read(ring, 5, 200 + most, 300 + most); /* does not touch */
+    dlb_trace_add(ring, DLB_WS_DECODE, true, 300 + most, 400 + most);
+    dlb_trace_add(ring, DLB_WS_DECODE, false, 400 + most, 500 + most);
+    dlb_trace_at_batch(ring, 0, 1);
+    dlb_trace_add(ring, DLB_WS_DECODE, false, 500 + most, 600 + most);
+    assert_int_equal(dlb_timeline_save(&trace, path, &err), DLB_OK);
+    dlb_trace_close(&trace);
+
+    assert_int_equal(dlb_timeline_load(&timeline, path, &err), DLB_OK);
+    const struct dlb_timeline_track *track = dlb_timeline_track(&timeline, DLB_TRACK_WORKER, 0);
+    assert_int_equal(track->n, 6);
+    assert_int_equal(track->n_merged, 2);
+    assert_int_equal(track->record[0].start_ns, 100);
+    assert_int_equal(track->record[0].end_ns, 99 + most);
+    assert_true(track->record[0].sample == DLB_TRACE_NO_SAMPLE);
+    assert_int_equal(track->record[1].sample, 4);
+    assert_int_equal(track->record[2].sample, 5);
+    dlb_timeline_free(&timeline);
 }
 
 /* A writer that was killed between two stores leaves a record that is none. */
@@ -169,21 +213,21 @@ static void test_written_meanwhile(void **state)
     struct dlb_trace_ring *ring = dlb_trace_ring(&trace, DLB_TRACK_WORKER, 0);
     uint64_t i = 1;
     for (; i <= ring->mask + 1; i++)
-        dlb_trace_add(ring, DLB_WS_READ, true, i, i + 1);
+        dlb_trace_add(ring, DLB_WS_READ, true, 2 * i, 2 * i + 1);
     pid_t pid = fork();
     if (pid == 0) {
         (void)alarm(20); /* whatever becomes of the test */
         for (;; i++)
-            dlb_trace_add(ring, DLB_WS_READ, true, i, i + 1);
+            dlb_trace_add(ring, DLB_WS_READ, true, 2 * i, 2 * i + 1);
     }
     for (int again = 0; again < 10; again++) {
         assert_int_equal(dlb_timeline_save(&trace, path, &err), DLB_OK);
         assert_int_equal(dlb_timeline_load(&timeline, path, &err), DLB_OK);
         const struct dlb_timeline_track *track = dlb_timeline_track(&timeline, DLB_TRACK_WORKER, 0);
         for (uint64_t k = 1; k < track->n; k++)
-            assert_int_equal(track->record[k].start_ns, track->record[k - 1].start_ns + 1);
+            assert_int_equal(track->record[k].start_ns, track->record[k - 1].start_ns + 2);
         if (track->n > 0)
-            assert_int_equal(track->record[0].start_ns, track->n_lost + 1);
+            assert_int_equal(track->record[0].start_ns, 2 * (track->n_lost + 1));
         dlb_timeline_free(&timeline);
     }
     assert_int_equal(kill(pid, SIGKILL), 0);
@@ -225,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_size_is_fixed),
         cmocka_unit_test_setup_teardown(test_round_trip, folder_make, folder_remove),
         cmocka_unit_test(test_late_epochs),
+        cmocka_unit_test_setup_teardown(test_short_ones_are_merged, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_torn, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_written_meanwhile, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_damaged, folder_make, folder_remove),
