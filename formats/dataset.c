@@ -280,7 +280,7 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
                              .codec = codec_for(dlb_formats[opts->format], dlb_codecs[opts->codec]),
                              .transform = *transform,
                              .on_error = opts->on_error};
-    int access_way = resolve_access(opts, ds->format);
+    ds->access = resolve_access(opts, ds->format);
     int rc = check(opts, ds->format, ds->codec, err);
     if (rc == DLB_OK)
         rc = dlb_codec_check_where(ds->codec, ds->format, transform, err);
@@ -296,7 +296,7 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
                            .opts = format_opts,
                            .gen = gen,
                            .codec = ds->codec,
-                           .access = access_way,
+                           .access = ds->access,
                            .in_order = opts->in_order};
     rc = ds->format->reader->dataset_open(ds->state, &how, &ds->shape, err);
     if (rc == DLB_E_IO && err->sys_errno == ENOENT && !ds->format->synthetic &&

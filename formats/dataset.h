@@ -29,6 +29,7 @@ struct dlb_dataset {
     const struct dlb_codec *codec;
     struct dlb_transform_opts transform;
     int on_error;
+    int access; /* enum dlb_access: what "auto" stands for here */
     struct dlb_shape shape;
     uint64_t max_payload_bytes; /* of one sample in the batch, after the codec */
     struct dlb_augment augment; /* the device's part of the transform; NONE with where = "cpu" */

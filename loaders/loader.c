@@ -23,7 +23,7 @@ static const char *const kind_names[] = {"auto",
 static const char *const pin_mode_names[] = {"direct", "thread", NULL};
 static const char *const order_names[] = {"in-order", "any", NULL};
 static const char *const transport_names[] = {"pooled", "fresh", NULL};
-static const char *const io_names[] = {"sync", "io_uring", NULL};
+const char *const dlb_read_io_names[] = {"sync", "io_uring", "auto", NULL};
 static const char *const bind_names[] = {"none", "core", "numa", NULL};
 
 #define FIELD(field) .offset = offsetof(struct dlb_loader_opts, field)
@@ -166,8 +166,9 @@ static const struct dlb_opt loader_opts[] = {
      .type = DLB_OPT_CHOICE,
      FIELD(io),
      .def = "sync",
-     .choices = io_names,
-     .help = "Read samples one after the other, or many of a batch at once through io_uring"},
+     .choices = dlb_read_io_names,
+     .help = "Read samples one after the other, many of a batch at once through io_uring, or in "
+             "the way that is faster in a worker's first batches"},
     {.key = "io_depth",
      .native = true,
      .work = DLB_WORK_SAME,
@@ -178,7 +179,7 @@ static const struct dlb_opt loader_opts[] = {
      .max = 1024,
      .def = "32",
      .unit = "reads",
-     .help = "With io_uring: reads that each worker has in flight, at most"},
+     .help = "Through io_uring: reads that each worker has in flight, at most"},
     {.key = "direct",
      .native = true,
      .work = DLB_WORK_SAME,

@@ -23,7 +23,8 @@
 
 enum dlb_pin_mode { DLB_PIN_DIRECT, DLB_PIN_THREAD };
 enum dlb_order { DLB_ORDER_IN_ORDER, DLB_ORDER_ANY };
-enum dlb_read_io { DLB_READ_SYNC, DLB_READ_URING };
+enum dlb_read_io { DLB_READ_SYNC, DLB_READ_URING, DLB_READ_AUTO };
+extern const char *const dlb_read_io_names[];
 enum dlb_transport { DLB_TRANSPORT_POOLED, DLB_TRANSPORT_FRESH };
 
 /* The `loader` section. Names and defaults are torch.utils.data.DataLoader's where it has them. */
@@ -45,8 +46,8 @@ struct dlb_loader_opts {
     double timeout_s; /* longest wait for one batch; 0: no limit */
     int transport;    /* enum dlb_transport: slots are reused, or each batch's memory is new */
     int bind;         /* enum dlb_bind */
-    int io;           /* enum dlb_read_io: one read after the other, or many at once */
-    int64_t io_depth; /* DLB_READ_URING: reads of each worker in flight, at most */
+    int io;           /* enum dlb_read_io: one read after the other, many at once, or the faster */
+    int64_t io_depth; /* unless DLB_READ_SYNC: reads of each worker in flight, at most */
     bool direct;      /* read past the page cache (O_DIRECT), as dataset.access = "direct" */
     double sample_sleep_us; /* planted waiting per sample: for demonstrations and tests */
     double sample_spin_us;  /* planted computing per sample */
@@ -144,8 +145,10 @@ struct dlb_memory {
 /* How workers read in the end. */
 struct dlb_io_used {
     uint32_t n_uring, n_sync; /* starts of workers that asked for io_uring and got it, or did not */
-    uint32_t n_registered;    /* of n_uring: with buffers that are registered with the kernel */
-    char reason[160];         /* why the first of n_sync did not get it */
+    uint32_t n_undecided;     /* of DLB_READ_AUTO: ended before they had chosen, and used both */
+    uint32_t n_registered;    /* with buffers that are registered with the kernel */
+    char reason[160];         /* why the first of n_sync did not get it, or the first of all chose
+                                 as it did */
 };
 
 struct dlb_loader_stats {

@@ -40,7 +40,7 @@ enum dlb_opt_needs {
     DLB_NEEDS_WORKERS,           /* loader.num_workers > 0 */
     DLB_NEEDS_STORED_BYTES,      /* a format that reads something */
     DLB_NEEDS_PINNING,           /* loader.pin_memory */
-    DLB_NEEDS_MANY_READS,        /* loader.io = "io_uring" */
+    DLB_NEEDS_MANY_READS,        /* loader.io = "io_uring" or "auto" */
     DLB_NEEDS_COLD_RUN,          /* run.cache = "cold", of stored bytes */
     DLB_NEEDS_MANY_ACCELERATORS, /* accelerators.count > 1 */
     DLB_NEEDS_STEPS_TOGETHER,    /* ... or run.world > 1 */

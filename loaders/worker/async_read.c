@@ -53,6 +53,20 @@ static void fall_back(struct dlb_worker_report *report, const char *why)
         (void)snprintf(io->reason, sizeof io->reason, "%s", why);
 }
 
+/* NULL, or why loader.io = "auto" reads these data sample by sample. */
+static const char *why_not(const struct dlb_worker_setup *setup)
+{
+    const struct dlb_dataset *ds = setup->job->dataset;
+    if (setup->job->opts->io != DLB_READ_AUTO)
+        return NULL;
+    if (ds->shape.iterable || !ds->format->reader->locate || !dlb_access_locates(ds->access))
+        return "these data are not read by the places of samples";
+    if (dlb_uring_missing())
+        return dlb_uring_missing();
+    return setup->report->trial.over && !setup->report->trial.uring ? setup->report->io.reason
+                                                                    : NULL;
+}
+
 int dlb_async_open(struct dlb_async **out, const struct dlb_worker_setup *setup, void *reader,
                    struct dlb_err *err)
 {
@@ -62,8 +76,11 @@ int dlb_async_open(struct dlb_async **out, const struct dlb_worker_setup *setup,
     char why[sizeof setup->report->io.reason];
 
     *out = NULL;
-    if (!dlb_uring_open(&ring, depth, why, sizeof why)) {
-        fall_back(setup->report, why);
+    const char *unfit = why_not(setup);
+    if (!unfit && !dlb_uring_open(&ring, depth, why, sizeof why))
+        unfit = why;
+    if (unfit) {
+        fall_back(setup->report, unfit);
         return DLB_OK;
     }
     struct dlb_async *a = calloc(1, sizeof *a);
@@ -83,10 +100,44 @@ int dlb_async_open(struct dlb_async **out, const struct dlb_worker_setup *setup,
     return dlb_readahead_open(&a->ra, setup, reader, depth, err);
 }
 
+/* The worker ends before it has chosen. */
+static void leave_open(struct dlb_worker_report *report)
+{
+    report->io.n_uring--;
+    report->io.n_undecided++;
+    dlb_io_trial_text(&report->trial, report->io.reason, sizeof report->io.reason);
+}
+
+static bool is_trying(const struct dlb_async *a)
+{
+    return a->setup->job->opts->io == DLB_READ_AUTO && !a->setup->report->trial.over;
+}
+
+struct dlb_async *dlb_async_of(struct dlb_async *a)
+{
+    bool waits = a && a->setup->job->opts->io == DLB_READ_AUTO &&
+                 !dlb_io_trial_uring(&a->setup->report->trial);
+    return waits ? NULL : a;
+}
+
+void dlb_async_loaded(struct dlb_async *a, uint64_t ns, uint32_t n_samples)
+{
+    if (!a || !is_trying(a))
+        return;
+    struct dlb_worker_report *report = a->setup->report;
+    if (!dlb_io_trial_add(&report->trial, ns, n_samples))
+        return;
+    dlb_io_trial_text(&report->trial, report->io.reason, sizeof report->io.reason);
+    report->io.n_uring -= !report->trial.uring;
+    report->io.n_sync += !report->trial.uring;
+}
+
 void dlb_async_close(struct dlb_async *a)
 {
     if (!a)
         return;
+    if (is_trying(a))
+        leave_open(a->setup->report);
     dlb_async_abandon(a);
     dlb_uring_close(a->ring);
     dlb_readahead_close(&a->ra);

@@ -15,12 +15,19 @@
 
 struct dlb_async;
 
-/* `reader` is the format's, open. *out is NULL if the kernel refuses io_uring: the reason is in the
- * worker's report, and the caller reads sample by sample. */
+/* `reader` is the format's, open. *out is NULL if the kernel refuses io_uring, or with
+ * loader.io = "auto" if the data cannot be read so, or are read faster sample by sample
+ * (io_trial.h): the reason is in the worker's report, and the caller reads sample by sample. */
 int dlb_async_open(struct dlb_async **out, const struct dlb_worker_setup *setup, void *reader,
                    struct dlb_err *err);
 /* Waits for the reads in flight. NULL is fine. */
 void dlb_async_close(struct dlb_async *async);
+
+/* What reads the next batch; NULL: it is read sample by sample, as a trial of that way. */
+struct dlb_async *dlb_async_of(struct dlb_async *async);
+
+/* A batch was loaded, by what dlb_async_of said. NULL is fine. */
+void dlb_async_loaded(struct dlb_async *async, uint64_t ns, uint32_t n_samples);
 
 /* Begins a batch: samples [first, first + n) of the epoch's order. `slot` is the free part of its
  * payload; its data is NULL if the codec decodes from elsewhere. */

@@ -14,6 +14,7 @@
 #include "core/host/osacct.h"
 #include "core/measure/meters.h"
 #include "loaders/loader.h"
+#include "loaders/worker/io_trial.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,6 +25,7 @@ struct dlb_worker_report {
     bool in_window;
     uint64_t cpu_mark_ns, runqueue_mark_ns; /* of its thread: up to these it was counted */
     struct dlb_io_used io;
+    struct dlb_io_trial trial; /* of DLB_READ_AUTO */
     uint32_t n_skipped_named;
     struct dlb_err skipped[DLB_MAX_SKIPPED_NAMED];
     uint64_t runqueue_ns[2];  /* as meters; DLB_NOT_MEASURED without /proc/.../schedstat */

@@ -74,7 +74,7 @@ int dlb_worker_open(struct dlb_worker *worker, const struct dlb_worker_setup *se
                                 job->first_worker + setup->id, err);
     if (rc == DLB_OK)
         rc = open_reader(worker, err);
-    if (rc == DLB_OK && job->opts->io == DLB_READ_URING)
+    if (rc == DLB_OK && job->opts->io != DLB_READ_SYNC)
         rc = dlb_async_open(&worker->async, &worker->setup, worker->reader, err);
     if (rc == DLB_OK && job->dataset->shape.iterable)
         rc = open_stream(worker, err);
@@ -87,7 +87,7 @@ void dlb_worker_close(struct dlb_worker *worker)
 {
     const struct dlb_dataset *ds = worker->setup.job->dataset;
     dlb_async_close(worker->async);
-    worker->async = NULL;
+    worker->async = worker->ahead = NULL;
     if (worker->reader)
         ds->format->reader->close(worker->reader);
     if (worker->codec && ds->codec->close)
@@ -276,8 +276,8 @@ static int fill_one(struct dlb_worker *worker, uint64_t index, struct dlb_fillin
 
     dlb_sample_clear(&sample);
     dlb_filling_publish(worker, index, 0, fill->done_ns);
-    int rc = worker->async
-                 ? dlb_async_take(worker->async, dest_of(worker, fill), &sample, err)
+    int rc = worker->ahead
+                 ? dlb_async_take(worker->ahead, dest_of(worker, fill), &sample, err)
                  : reader->read(worker->reader, index, dest_of(worker, fill), &sample, err);
     if (rc == DLB_E_CANCELLED)
         return rc;
@@ -301,8 +301,8 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct dlb_fillin
     if (batch >= sampler->n_batches)
         return DLB_END;
     uint32_t n = dlb_sampler_batch_samples(sampler, batch);
-    if (worker->async)
-        dlb_async_begin(worker->async, first, n, dest_of(worker, fill));
+    if (worker->ahead)
+        dlb_async_begin(worker->ahead, first, n, dest_of(worker, fill));
     for (uint32_t i = 0, n_done; i < n; i += n_done) {
         if (dlb_worker_told_to_stop(&worker->setup))
             return DLB_E_CANCELLED;
@@ -402,17 +402,19 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
                                .slot = slot,
                                .payload = dlb_slot_payload(slots, slot),
                                .done_ns = dlb_now_ns()};
+    uint64_t start_ns = fill.done_ns;
     dlb_trace_at_batch(worker->setup.trace, worker->epoch, batch);
+    worker->ahead = dlb_async_of(worker->async);
     if (worker->setup.job->checksum)
         dlb_hash_begin(&fill.delivered, 0);
     /* Reads by io_uring are counted in async_read.c. */
-    dlb_io_watch = worker->async ? NULL : &worker->watch;
+    dlb_io_watch = worker->ahead ? NULL : &worker->watch;
     int rc = worker->shards ? fill_stream(worker, &fill, err) : fill_map(worker, batch, &fill, err);
     dlb_io_watch = NULL;
 
     dlb_filling_publish(worker, 0, 0, 0);
     if (rc != DLB_OK) {
-        dlb_async_abandon(worker->async);
+        dlb_async_abandon(worker->ahead);
         return rc;
     }
     struct dlb_slot *head = dlb_slot_head(slots, slot);
@@ -430,5 +432,6 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
     dlb_worker_meter(&worker->setup, DLB_WS_COLLATE, fill.done_ns, head->ready_ns);
     dlb_trace_at_batch(worker->setup.trace, worker->epoch, DLB_TRACE_NO_BATCH);
     dlb_worker_report_meters(worker->setup.report)->n_batches++;
+    dlb_async_loaded(worker->async, head->ready_ns - start_ns, fill.n_samples);
     return DLB_OK;
 }

@@ -24,7 +24,8 @@ struct dlb_worker {
     void *reader, *codec; /* states of the format's reader and of the codec; owned */
     uint8_t *made; /* room for what the device is to make of a sample, so that it can be hashed;
                       NULL: nothing is made; owned */
-    struct dlb_async *async; /* with loader.io = "io_uring", if the kernel allows it; owned */
+    struct dlb_async *async; /* unless loader.io = "sync", if the kernel allows it; owned */
+    struct dlb_async *ahead; /* reads the batch that is filled; NULL: sample by sample */
     uint32_t n_at_once;      /* short samples that are read at once; 0: each is read by itself */
     struct dlb_plant plant;
     /* iterable data only */

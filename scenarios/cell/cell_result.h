@@ -41,9 +41,10 @@ enum dlb_io_way { DLB_IO_USED_SYNC, DLB_IO_USED_MIXED, DLB_IO_USED_URING };
 
 /* How workers read (loader.io). Figures: of io_uring's requests alone. */
 struct dlb_io_result {
-    bool asked_uring;
-    enum dlb_io_way used; /* mixed: some workers read synchronously */
-    char reason[300];     /* why some reads did not use the requested method; "": all did */
+    enum dlb_read_io asked;
+    enum dlb_io_way used; /* mixed: some workers read synchronously, or a worker in both ways */
+    char reason[300];     /* why some reads did not use the requested method; "": all did; of
+                             "auto" what was chosen by */
     uint64_t depth, max_in_flight, n_requests, n_resubmitted, n_bytes;
     uint64_t sum_ns, p50_ns, p99_ns, p999_ns, max_ns; /* of a request, as in struct dlb_io_meters */
     bool registered_buffers;

@@ -285,7 +285,7 @@ static json_t *io_to(const struct dlb_io_result *io)
 {
     json_t *out = dlb_json_fields_object(io_fields, io);
     bool own = io->used != DLB_IO_USED_SYNC;
-    dlb_json_put(out, "asked", json_string(io->asked_uring ? "io_uring" : "sync"));
+    dlb_json_put(out, "asked", json_string(dlb_read_io_names[io->asked]));
     dlb_json_put(out, "used", json_string(io_ways[io->used]));
     dlb_json_put(out, "registered_buffers",
                  own ? json_boolean(io->registered_buffers) : json_null());
@@ -295,7 +295,9 @@ static json_t *io_to(const struct dlb_io_result *io)
 static void io_from(const json_t *object, struct dlb_io_result *io)
 {
     dlb_json_fields_take(object, io_fields, io);
-    io->asked_uring = strcmp(dlb_json_text(object, "asked"), "io_uring") == 0;
+    for (int i = DLB_READ_SYNC; i <= DLB_READ_AUTO; i++)
+        if (strcmp(dlb_json_text(object, "asked"), dlb_read_io_names[i]) == 0)
+            io->asked = (enum dlb_read_io)i;
     for (int i = DLB_IO_USED_SYNC; i <= DLB_IO_USED_URING; i++)
         if (strcmp(dlb_json_text(object, "used"), io_ways[i]) == 0)
             io->used = (enum dlb_io_way)i;

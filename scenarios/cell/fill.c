@@ -93,11 +93,11 @@ static void fill_io(struct dlb_io_result *out, const struct dlb_loader_opts *opt
 {
     const struct dlb_io_used *used = &s->io;
     const struct dlb_stage_result request = dlb_stage_result_of(&s->window.io.request);
-    out->asked_uring = opts->io == DLB_READ_URING;
-    out->used = used->n_uring == 0 ? DLB_IO_USED_SYNC
-                : used->n_sync > 0 ? DLB_IO_USED_MIXED
-                                   : DLB_IO_USED_URING;
-    if (used->n_sync > 0)
+    out->asked = (enum dlb_read_io)opts->io;
+    out->used = used->n_uring + used->n_undecided == 0      ? DLB_IO_USED_SYNC
+                : used->n_sync > 0 || used->n_undecided > 0 ? DLB_IO_USED_MIXED
+                                                            : DLB_IO_USED_URING;
+    if (used->reason[0])
         (void)snprintf(out->reason, sizeof(out->reason), "%s", used->reason);
     if (out->used == DLB_IO_USED_SYNC)
         return;

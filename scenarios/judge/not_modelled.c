@@ -137,7 +137,7 @@ void dlb_not_modelled_fill(const struct dlb_plan *plan, struct dlb_judgement *j)
     bool torch = dlb_spec_is_torch(spec); /* workers and their cost are PyTorch's own */
     if (!torch)
         say_pytorch(plan, list);
-    if (spec->loader.io == DLB_READ_URING)
+    if (spec->loader.io != DLB_READ_SYNC)
         dlb_note(
             list, DLB_NOTE_NO_GETITEMS,
             "asynchronous reads, which are the data set's own, in its __getitems__: DataLoader "

@@ -80,11 +80,18 @@ static void note_idle_workers(const struct dlb_judged_cell *cell, uint32_t numbe
 
 static void note_io(const struct dlb_cell_result *shown, uint32_t number, json_t *notes)
 {
+    static const char *const chosen[] = {
+        [DLB_IO_USED_SYNC] = "samples were read one after the other",
+        [DLB_IO_USED_MIXED] = "both ways were used",
+        [DLB_IO_USED_URING] = "samples were read through io_uring"};
     const struct dlb_io_result *io = &shown->workers.io;
-    if (io->reason[0])
+    if (io->reason[0] && io->asked == DLB_READ_AUTO)
+        dlb_note(notes, DLB_NOTE_IO_CHOSEN, "cell %u: loader.io = \"auto\": %s: %s", number,
+                 chosen[io->used], io->reason);
+    else if (io->reason[0])
         dlb_note(notes, DLB_NOTE_IO_NOT_AS_ASKED,
                  "cell %u: loader.io = \"%s\", but %s reads were synchronous: %s", number,
-                 io->asked_uring ? "io_uring" : "sync",
+                 dlb_read_io_names[io->asked],
                  io->used == DLB_IO_USED_MIXED ? "some workers\'" : "all", io->reason);
 }
 

@@ -28,7 +28,7 @@ static bool is_met(enum dlb_opt_needs needs, const struct dlb_spec *spec, bool i
     case DLB_NEEDS_PINNING:
         return spec->loader.pin_memory;
     case DLB_NEEDS_MANY_READS:
-        return spec->loader.io == DLB_READ_URING;
+        return spec->loader.io != DLB_READ_SYNC;
     case DLB_NEEDS_COLD_RUN:
         return stored && spec->run.cache == DLB_RUN_COLD;
     case DLB_NEEDS_MANY_ACCELERATORS:

@@ -59,7 +59,7 @@ void dlb_fio_job_of(const struct dlb_spec *spec, const struct dlb_shape *shape,
         .random = !files && !shape->iterable && spec->loader.shuffle,
         .block_bytes = block_of(shape, files, direct),
         .n_jobs = (uint32_t)clamp(workers, 1, 4096),
-        .depth = spec->loader.io == DLB_READ_URING ? (uint32_t)spec->loader.io_depth : 1,
+        .depth = spec->loader.io != DLB_READ_SYNC ? (uint32_t)spec->loader.io_depth : 1,
         .seconds = seconds_of(spec),
         .seed = (uint64_t)spec->run.seed,
     };

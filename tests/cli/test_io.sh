@@ -45,6 +45,7 @@ if [ "$code" -eq 2 ] && grep -q liburing "$err"; then
     finish
 fi
 expect_exit 0
+usable=$(json_get "$out" "${io}['used']") # sync: the kernel refuses
 
 # --- the same samples in the same order, with each read's own time; or, where the kernel refuses, the reason
 for kind in inline threads processes; do
@@ -82,6 +83,42 @@ for way in sync io_uring; do
 done
 expect_error E_DATASET_ACCESS_UNFIT 2 "$dlbench" run "${files[@]}" --set loader.direct=true --set dataset.access=pread --run-name both
 expect_err 'loader\.direct.*dataset\.access'
+
+# --- the faster way, as the first batches show it: the same samples, and which it was
+for kind in threads processes; do
+    run "$dlbench" run "${files[@]}" --set loader.io=auto --set loader.kind=$kind --set loader.num_workers=2 --run-name auto --overwrite --json
+    expect_exit 0
+    valid_summary "$out"
+    json_get "$out" 'd["cells"][0]["epochs"][0]["seq_checksum"]' >same
+    expect cmp -s sync same
+    expect_json "${io}['asked'] == 'auto' and ${io}['used'] in ('sync', 'mixed', 'io_uring') and ${io}['reason']"
+    expect_json 'any(n["code"] == "IO_CHOSEN" for n in d["notes"])'
+done
+run $without "$dlbench" run "${files[@]}" --set loader.io=auto --run-name refused --json
+expect_exit 0
+expect_json "${io}['used'] == 'sync' and ${io}['reason']"
+run "$dlbench" run "${quick[@]}" --set loader.io=auto --run-name nowhere --json
+expect_exit 0
+expect_json "${io}['used'] == 'sync' and ${io}['reason']"
+
+# --- reads that wait 20 ms each wait together through io_uring, and that is chosen
+slowfs=$DLB_BUILD_DIR/tests/slowfs
+if [ -x "$slowfs" ]; then
+    coproc SLOWFS { exec "$slowfs" 4 100 5000 20000 0 0 2>"$tmp/slowfs.err"; }
+    # shellcheck disable=SC2153 # what coproc sets
+    slowfs_pid=$SLOWFS_PID slowfs_in=${SLOWFS[1]}
+    mnt=
+    read -r mnt <&"${SLOWFS[0]}" || true
+    if [ -n "$mnt" ]; then
+        run "$dlbench" run "${files[@]}" --set dataset.path="$mnt" --set loader.io=auto --set loader.num_workers=1 --run-name slow --json
+        expect_exit 0
+        expect_json "${io}['used'] == '$usable' and d['cells'][0]['epochs'][0]['unique'] == 400"
+    else
+        echo "not shown: storage that waits: $(cat "$tmp/slowfs.err")"
+    fi
+    eval "exec $slowfs_in>&-"
+    wait "$slowfs_pid" 2>/dev/null || true
+fi
 
 # --- what has no places for its samples
 run "$dlbench" run "${quick[@]}" "${uring[@]}" --run-name synthetic

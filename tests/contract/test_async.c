@@ -39,6 +39,56 @@ static void same_as_sync(uint64_t n_samples)
     pipeline_free(&sync);
 }
 
+/* Both ways during the trial, then one, over restarts of workers, too. */
+static void auto_delivers_the_same(void **state)
+{
+    (void)state;
+    if (!usable)
+        skip();
+    make_files("raw");
+    opens("files", "raw", false, NULL);
+    struct pipeline sync = with(DLB_READ_SYNC, "inline");
+    runs(&sync);
+    for (size_t k = 0; k < 6; k++) {
+        struct pipeline p = with(DLB_READ_AUTO, kinds[k / 2]);
+        p.loader.batch_size = 7; /* 13 batches an epoch */
+        p.loader.persistent_workers = k % 2;
+        p.n_epochs = 3;
+        runs(&p);
+        for (int e = 0; e < 3; e++) {
+            assert_int_equal(p.out->epoch[e].n_unique, N);
+            assert_true(p.out->epoch[e].set_checksum == sync.out->epoch[0].set_checksum);
+        }
+        const struct dlb_io_used *io = &p.stats->io;
+        assert_true(io->n_uring + io->n_sync + io->n_undecided > 0);
+        assert_true(io->reason[0] != '\0');
+        if (p.loader.persistent_workers || p.loader.num_workers == 0)
+            assert_int_equal(io->n_undecided, 0); /* each has loaded 18 batches or more */
+        pipeline_free(&p);
+    }
+    pipeline_free(&sync);
+    dlb_dataset_close(&ds);
+}
+
+/* Samples that lie in memory have no places to read from. */
+static void auto_reads_what_has_no_places(void **state)
+{
+    (void)state;
+    generation_set(&g, "synthetic", "raw", "", N, BYTES);
+    struct dlb_dataset_opts opts = {.format = dataset_place(dlb_format_names, "synthetic"),
+                                    .codec = dataset_place(dlb_codec_names, "raw")};
+    struct dlb_transform_opts transform = {.crop = DLB_CROP_CENTER, .size = 32};
+    struct dlb_err err;
+    assert_int_equal(dlb_dataset_open(&ds, &opts, &transform, &g.opts, NULL, &err), DLB_OK);
+    struct pipeline p = with(DLB_READ_AUTO, "threads");
+    runs(&p);
+    assert_int_equal(p.out->epoch[0].n_unique, N);
+    assert_int_equal(p.stats->io.n_uring + p.stats->io.n_undecided, 0);
+    assert_true(p.stats->io.n_sync > 0 && p.stats->io.reason[0] != '\0');
+    pipeline_free(&p);
+    dlb_dataset_close(&ds);
+}
+
 static void files_deliver_the_same(void **state)
 {
     (void)state;
@@ -259,6 +309,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(files_deliver_the_same),
+        TEST(auto_delivers_the_same),
+        TEST(auto_reads_what_has_no_places),
         TEST(mixed_sizes_stay_whole),
         TEST(many_folders_deliver_the_same),
         TEST(photos_deliver_the_same),

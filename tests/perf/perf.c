@@ -5,6 +5,7 @@
 #include "core/base/units.h"
 #include "core/measure/stats.h"
 #include "formats/generate/generate.h"
+#include "tests/perf/row.h"
 
 #include <ftw.h>
 #include <pthread.h>
@@ -250,35 +251,57 @@ static double rate_of(const double *seconds, uint32_t n, double units)
     return units / dlb_median(seconds, n);
 }
 
+static double run_way(const struct perf_way *way, struct perf_usage *usage)
+{
+    struct perf_usage before = perf_usage_now();
+    double seconds = way->run(way->ctx);
+    perf_usage_add(usage, &before);
+    return seconds;
+}
+
+static void print_row(const struct perf_row *row)
+{
+    char ours_rate[32], base_rate[32];
+    printf("%-34s %s %s %s/s   %s %s %s/s   ratio %.3f (%.3f to %.3f, %u rounds)", row->name,
+           row->ours.name, dlb_count_text(row->ours.per_s, ours_rate, sizeof ours_rate), row->unit,
+           row->base.name, dlb_count_text(row->base.per_s, base_rate, sizeof base_rate), row->unit,
+           row->ratio.median, row->ratio.low, row->ratio.high, row->rounds);
+    if (row->should_reach > 0)
+        printf("   should reach %.2f: %s", row->should_reach,
+               row->ratio.median >= row->should_reach ? "yes" : "NO");
+    printf("\n");
+    (void)fflush(stdout);
+}
+
 double perf_compare(const struct perf_comparison *what, const struct perf_way *ours,
                     const struct perf_way *base)
 {
     double ours_s[MAX_ROUNDS], base_s[MAX_ROUNDS];
     uint32_t n = what->rounds ? what->rounds : DEFAULT_ROUNDS;
-    char ours_rate[32], base_rate[32];
+    struct perf_row row = {.name = what->name,
+                           .unit = what->unit,
+                           .units = what->units * n,
+                           .should_reach = what->should_reach,
+                           .rounds = n,
+                           .ours = {.name = ours->name},
+                           .base = {.name = base->name}};
 
     (void)ours->run(ours->ctx);
     (void)base->run(base->ctx);
     for (uint32_t i = 0; i < n; i++) {
         if (i % 2 == 0)
-            ours_s[i] = ours->run(ours->ctx);
-        base_s[i] = base->run(base->ctx);
+            ours_s[i] = run_way(ours, &row.ours.usage);
+        base_s[i] = run_way(base, &row.base.usage);
         if (i % 2 == 1)
-            ours_s[i] = ours->run(ours->ctx);
+            ours_s[i] = run_way(ours, &row.ours.usage);
     }
+    row.ours.per_s = rate_of(ours_s, n, what->units);
+    row.base.per_s = rate_of(base_s, n, what->units);
     /* Rates compare as the inverse of times. */
-    struct dlb_estimate ratio = dlb_estimate_paired_ratio(base_s, ours_s, n, 1);
-    printf("%-34s %s %s %s/s   %s %s %s/s   ratio %.3f (%.3f to %.3f, %u rounds)", what->name,
-           ours->name, dlb_count_text(rate_of(ours_s, n, what->units), ours_rate, sizeof ours_rate),
-           what->unit, base->name,
-           dlb_count_text(rate_of(base_s, n, what->units), base_rate, sizeof base_rate), what->unit,
-           ratio.median, ratio.low, ratio.high, n);
-    if (what->should_reach > 0)
-        printf("   should reach %.2f: %s", what->should_reach,
-               ratio.median >= what->should_reach ? "yes" : "NO");
-    printf("\n");
-    (void)fflush(stdout);
-    return ratio.median;
+    row.ratio = dlb_estimate_paired_ratio(base_s, ours_s, n, 1);
+    print_row(&row);
+    perf_row_write(&row);
+    return row.ratio.median;
 }
 
 struct side {

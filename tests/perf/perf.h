@@ -82,8 +82,8 @@ struct perf_comparison {
     double should_reach;     /* ratio of rates ours / base */
     uint32_t rounds;         /* 0: 11 */
 };
-/* One warm-up call each, then the rounds; prints rates, ratio, and its spread. Returns the ratio.
- */
+/* One warm-up call each, then the rounds; prints rates, ratio, and its spread, also as JSON
+ * (row.h). Returns the ratio. */
 double perf_compare(const struct perf_comparison *what, const struct perf_way *ours,
                     const struct perf_way *base);
 

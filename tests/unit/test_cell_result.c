@@ -95,7 +95,8 @@ static void fill_workers(struct dlb_workers_result *workers)
     fill_counts(workers->stage, sizeof(workers->stage));
     fill_counts(&workers->reads, sizeof(workers->reads));
     workers->reads_are_requests = true;
-    io->asked_uring = io->registered_buffers = true;
+    io->asked = DLB_READ_AUTO;
+    io->registered_buffers = true;
     io->used = DLB_IO_USED_MIXED;
     TEXT(io->reason);
     fill_counts(&io->depth, IO_COUNTS);
@@ -226,7 +227,7 @@ static void assert_same_workers(const struct dlb_workers_result *a,
     SAME_COUNTS(stage);
     SAME_COUNTS(reads);
     SAME(reads_are_requests);
-    SAME(io.asked_uring);
+    SAME(io.asked);
     SAME(io.used);
     SAME_TEXT(io.reason);
     assert_memory_equal(&a->io.depth, &b->io.depth, IO_COUNTS);
