@@ -148,10 +148,10 @@ void dlb_answer_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *o
     (void)snprintf(line, sizeof(line),
                    "Needs %s samples/s (%s%.4g / %.4g ms%s%.*s). %s gives %s: %.3g%% of that, over "
                    "%.0f batches in %.2g s, %s.",
-                   dlb_count_text(round(needs), a, sizeof(a)), times, batch, step_ms,
+                   dlb_count_text(needs, a, sizeof(a)), times, batch, step_ms,
                    source[0] ? "; " : "", DLB_CUT(source, 1000),
                    json_array_size(json_object_get(doc, "cells")) > 1 ? "The cell" : "This",
-                   dlb_count_text(round(gives), b, sizeof(b)), 100 * gives / needs, steps,
+                   dlb_count_text(gives, b, sizeof(b)), 100 * gives / needs, steps,
                    dlb_json_number(one, "window_ns") / 1e9, how_often);
     dlb_text_fold(out, line, 0, n_columns);
 }
@@ -236,19 +236,21 @@ static void say_caveats(const json_t *doc, const struct dlb_report_opts *opts, u
     dlb_text_free(&title);
 }
 
-void dlb_answer_next(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)
+void dlb_answer_next(const json_t *doc, struct dlb_text *out)
 {
+    const char *again = dlb_json_text(doc, "arguments");
+    bool known = json_is_string(json_object_get(doc, "arguments"));
     const json_t *detail = json_object_get(doc, "recommendation_detail"),
                  *verdict = json_object_get(doc, "verdict");
     bool is_run = has_text(doc, "command", "run"), is_sweep = has_text(doc, "command", "sweep");
     bool undecided = is_sweep && json_is_null(json_object_get(doc, "recommended_cell"));
     double minutes = dlb_json_number(json_object_get(doc, "config"), "sweep.max_minutes");
     struct dlb_text line = {0};
-    if (opts->again && is_run &&
+    if (known && is_run &&
         (has_text(verdict, "class", "INPUT-BOUND") || has_text(verdict, "class", "BORDERLINE")))
-        dlb_text_printf(&line, "Next: dlbench sweep%s", opts->again);
-    else if (opts->again && undecided && has_text(detail, "stopped", "budget") && minutes > 0)
-        dlb_text_printf(&line, "Next: dlbench sweep%s --sweep.max_minutes %.4g", opts->again,
+        dlb_text_printf(&line, "Next: dlbench sweep%s", again);
+    else if (known && undecided && has_text(detail, "stopped", "budget") && minutes > 0)
+        dlb_text_printf(&line, "Next: dlbench sweep%s --sweep.max_minutes %.4g", again,
                         3 * minutes);
     else if (is_sweep && !undecided && has_text(dlb_ranked_offered(doc), "pipeline", "pytorch"))
         dlb_text_printf(&line, "Next: in the training, for batch in dlbench.watch(loader) "
@@ -327,7 +329,7 @@ void dlb_answer(const json_t *doc, const struct dlb_report_opts *opts, uint32_t 
 
     say_words(doc, n_columns, all_rows, &words);
     dlb_text_printf(&last, "\n");
-    dlb_answer_next(doc, opts, &last);
+    dlb_answer_next(doc, &last);
     say_place(opts, &last);
     uint32_t used = n_rows(&words, n_columns) + n_rows(&last, n_columns);
     if (!opts->verbose && used + CAVEATS_ROWS > rows) {

@@ -16,8 +16,6 @@
 struct dlb_report_opts {
     uint32_t n_columns; /* width to fit; 0: no limit */
     const char *folder; /* where the result lies, or NULL */
-    const char *again;  /* the arguments of the command that measured it, for a shell and with a
-                           space before each; or NULL */
     bool verbose;       /* all caveats in full, before the answer */
 };
 

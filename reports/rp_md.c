@@ -79,6 +79,24 @@ static void put_figure(struct dlb_text *out, const char *title, const struct dlb
     put_lines(out, "", sheet->note.data ? sheet->note.data : "");
 }
 
+/* A fence is longer than any run of backticks in what it holds. */
+static uint32_t fence_of(const char *text)
+{
+    size_t most = 2;
+    for (size_t n; *text; text += n ? n : 1) {
+        n = strspn(text, "`");
+        most = n > most ? n : most;
+    }
+    return (uint32_t)most + 1;
+}
+
+static void put_fence(struct dlb_text *out, uint32_t n, const char *after)
+{
+    while (n-- > 0)
+        dlb_text_printf(out, "`");
+    dlb_text_printf(out, "%s\n", after);
+}
+
 /* dlb_findings_settings has a title, the call, and what goes with it, a line each. */
 static void put_settings(struct dlb_text *out, const json_t *doc)
 {
@@ -88,15 +106,18 @@ static void put_settings(struct dlb_text *out, const json_t *doc)
         const char *title = words.data + strspn(words.data, "\n"), *call = strchr(title, '\n');
         size_t n_call = call ? strcspn(call + 1, "\n") : 0;
         dlb_markup_words(out, title, strcspn(title, "\n"), DLB_MARKUP_MARKDOWN);
-        dlb_text_printf(out, "\n\n```python\n");
-        dlb_text_plain(out, dlb_json_text(doc, "pytorch"), 2000);
-        dlb_text_printf(out, "\n```\n\n");
+        const char *code = dlb_json_text(doc, "pytorch");
+        dlb_text_printf(out, "\n\n");
+        put_fence(out, fence_of(code), "python");
+        dlb_markup_text(out, code, DLB_MARKUP_NONE);
+        dlb_text_printf(out, "\n");
+        put_fence(out, fence_of(code), "\n");
         put_lines(out, "", call ? call + 1 + n_call : "");
     }
     dlb_text_free(&words);
 }
 
-static void put_answer(struct dlb_text *out, const json_t *doc, const struct dlb_report_opts *opts)
+static void put_answer(struct dlb_text *out, const json_t *doc)
 {
     struct dlb_text words = {0};
     char title[240];
@@ -112,7 +133,7 @@ static void put_answer(struct dlb_text *out, const json_t *doc, const struct dlb
     dlb_findings_noise(doc, &words);
     put_said(out, "", &words);
     put_settings(out, doc);
-    dlb_answer_next(doc, opts, &words);
+    dlb_answer_next(doc, &words);
     put_said(out, "", &words);
 }
 
@@ -184,8 +205,7 @@ static void put_text(struct dlb_text *out, const json_t *doc)
 }
 
 /* `number`: of several results, from 1; 0: it is the only one. */
-static void put_result(struct dlb_text *out, const json_t *doc, uint32_t number,
-                       const struct dlb_report_opts *opts)
+static void put_result(struct dlb_text *out, const json_t *doc, uint32_t number)
 {
     struct dlb_text words = {0};
     dlb_text_printf(out, "## ");
@@ -200,7 +220,7 @@ static void put_result(struct dlb_text *out, const json_t *doc, uint32_t number,
     } else if (dlb_gap_is(doc)) {
         put_lines(out, "", dlb_json_text(json_object_get(doc, "gap"), "text"));
     } else if (json_array_size(json_object_get(doc, "cells")) > 0) {
-        put_answer(out, doc, opts);
+        put_answer(out, doc);
     } else {
         put_text(out, doc);
         return;
@@ -216,6 +236,7 @@ static void put_result(struct dlb_text *out, const json_t *doc, uint32_t number,
 static void render_all(const json_t *const *docs, uint32_t n, const struct dlb_report_opts *opts,
                        struct dlb_text *out)
 {
+    (void)opts;
     if (n > 1) {
         struct dlb_sheet sheet = {.chart = DLB_CHART_NONE};
         dlb_sheet_beside(docs, n, &sheet);
@@ -226,7 +247,7 @@ static void render_all(const json_t *const *docs, uint32_t n, const struct dlb_r
         if (dlb_compare_is(docs[i]))
             put_comparison(out, docs[i]);
         else
-            put_result(out, docs[i], n > 1 ? i + 1 : 0, opts);
+            put_result(out, docs[i], n > 1 ? i + 1 : 0);
     }
 }
 

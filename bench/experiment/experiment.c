@@ -238,6 +238,7 @@ static json_t *build(const struct experiment *x, bool unfinished, struct dlb_jud
     bool cut = count(x, judgement, DLB_CELL_SKIPPED) > n_skipped(&x->plan);
     struct dlb_summary in = {
         .command = x->scenario->name,
+        .arguments = dlb_resume_arguments(&x->resume, x->arguments),
         .run_name = x->folder.name,
         .version = DLB_VERSION,
         .commit = DLB_COMMIT,
@@ -413,8 +414,7 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
         dlb_result_end_journal(&x->folder);
     else if (!x->results.interrupted)
         dlb_result_say_resume(&x->folder, x->args, x->scenario->name);
-    dlb_result_print(doc, written ? NULL : x->folder.written, x->args,
-                     dlb_resume_arguments(&x->resume, x->arguments));
+    dlb_result_print(doc, written ? NULL : x->folder.written, x->args);
     (void)fflush(stdout);
     int concluded = conclude(x, &judgement);
     code = ran ? DLB_EXIT_FAILED : code ? code : concluded ? concluded : ruled ? ruled : traced;

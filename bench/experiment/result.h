@@ -85,10 +85,8 @@ void dlb_result_say_interrupted(const struct dlb_result_folder *folder);
 /* Columns that tables on stdout may have. */
 uint32_t dlb_result_columns(void);
 
-/* Prints the terminal report on stdout, or the document if args->json. `again`: the arguments of
- * the command that measured it (bench/cli/again.h), or NULL. */
-void dlb_result_print(const json_t *doc, const char *folder, const struct dlb_args *args,
-                      const char *again);
+/* Prints the terminal report on stdout, or the document if args->json. */
+void dlb_result_print(const json_t *doc, const char *folder, const struct dlb_args *args);
 
 /* The same for two results of dlbench.watch beside each other. */
 void dlb_result_print_pair(const json_t *const docs[2]);

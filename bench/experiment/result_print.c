@@ -23,14 +23,11 @@ uint32_t dlb_result_columns(void)
     return 80;
 }
 
-void dlb_result_print(const json_t *doc, const char *folder, const struct dlb_args *args,
-                      const char *again)
+void dlb_result_print(const json_t *doc, const char *folder, const struct dlb_args *args)
 {
     const struct dlb_report *report = dlb_report_by_name(args->json ? "json" : "terminal");
-    struct dlb_report_opts opts = {.n_columns = dlb_result_columns(),
-                                   .folder = folder,
-                                   .again = again,
-                                   .verbose = args->verbose};
+    struct dlb_report_opts opts = {
+        .n_columns = dlb_result_columns(), .folder = folder, .verbose = args->verbose};
     struct dlb_text text = {0};
     report->render(doc, &opts, &text);
     dlb_print_out(text.data, text.len_bytes);

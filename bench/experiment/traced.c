@@ -60,7 +60,7 @@ static int write_trace(const struct dlb_args *args, const struct dlb_result_fold
     if (!rc && team && team->size > 1)
         dlb_say_note("the timeline is rank 0's on %s, one of %u ranks", team->node, team->size);
     if (!rc && n_lost > 0)
-        dlb_say_note("the rings had no room for %" PRIu64 " earlier spans; fewer batches "
+        dlb_say_note("the rings had no room for %" PRIu64 " earlier records; fewer batches "
                      "(run.max_batches) fit whole",
                      n_lost);
     dlb_timeline_free(&timeline);

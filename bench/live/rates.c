@@ -105,7 +105,8 @@ static double idle_frac(const struct dlb_live *live, const struct dlb_rates_look
         if (began_ns == 0 || began_ns >= last->now_ns)
             continue;
         gone_ns += (double)(last->now_ns - later(from->now_ns, began_ns));
-        busy_ns += (double)(last->busy_ns[i] - from->busy_ns[i]);
+        if (last->busy_ns[i] > from->busy_ns[i]) /* a step that is corrected may take some back */
+            busy_ns += (double)(last->busy_ns[i] - from->busy_ns[i]);
     }
     return gone_ns > 0 ? fmin(fmax(1 - busy_ns / gone_ns, 0), 1) : (double)NAN;
 }

@@ -151,7 +151,7 @@ static void put_track(struct writer *w, const struct dlb_timeline_track *track, 
     dlb_trace_track_name(w->timeline, track, name, sizeof(name));
     (void)snprintf(title, sizeof(title), "%s", name);
     if (track->n_lost > 0)
-        (void)snprintf(title, sizeof(title), "%s (its first %" PRIu64 " spans are lost)", name,
+        (void)snprintf(title, sizeof(title), "%s (its first %" PRIu64 " records are lost)", name,
                        track->n_lost);
     put_name(w, "thread_name", pid_of(track), tid, title);
     put_order(w, "thread_sort_index", pid_of(track), tid);

@@ -15,6 +15,7 @@
 
 struct range {
     uint64_t start_ns, end_ns, n_steps, first_step;
+    bool numbered; /* first_step is known: no step was lost */
 };
 
 struct lanes {
@@ -28,7 +29,7 @@ struct lanes {
 static struct range find_range(const struct dlb_timeline *timeline)
 {
     const struct dlb_timeline_track *steps = dlb_timeline_track(timeline, DLB_TRACK_COMPUTE, 0);
-    struct range out = {0, 0, 0, 0};
+    struct range out = {.numbered = !steps || steps->n_lost == 0};
     uint64_t known_ns = 0;
     for (uint32_t i = 0; i < timeline->n_tracks; i++) {
         const struct dlb_timeline_track *track = &timeline->track[i];
@@ -187,7 +188,8 @@ json_t *dlb_trace_lanes(const struct dlb_timeline *timeline, const struct dlb_tr
     for (uint32_t i = 0; i < lanes.n_names; i++)
         dlb_json_append(names, dlb_json_safe_text(lanes.name[i]));
     return dlb_json_made(json_pack(
-        "{si, sI, sI, sI, so, so}", "block", (int)facts->block, "first_step",
-        (json_int_t)lanes.range.first_step, "steps", (json_int_t)lanes.range.n_steps, "span_ns",
+        "{si, so, sI, sI, so, so}", "block", (int)facts->block, "first_step",
+        lanes.range.numbered ? json_integer((json_int_t)lanes.range.first_step) : json_null(),
+        "steps", (json_int_t)lanes.range.n_steps, "span_ns",
         (json_int_t)(lanes.range.end_ns - lanes.range.start_ns), "names", names, "tracks", tracks));
 }

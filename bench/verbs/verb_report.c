@@ -63,7 +63,7 @@ static int print_usual(const struct dlb_args *args, const struct loaded *results
     if (results->n > 1)
         dlb_result_print_pair((const json_t *const[2]){results->doc[0], results->doc[1]});
     else
-        dlb_result_print(results->doc[0], folder_of(results), args, NULL);
+        dlb_result_print(results->doc[0], folder_of(results), args);
     return DLB_OK;
 }
 

@@ -30,6 +30,11 @@ _open = {}  # file name -> this process's row, counts and rings
 os.register_at_fork(after_in_child=_open.clear)
 
 
+def sample_of(i):
+    """As a ring has it; other indices have no number."""
+    return i if isinstance(i, int) and 0 <= i < NO_SAMPLE else NO_SAMPLE
+
+
 class Board:
     """The file: a row of (count, nanoseconds) for each process; then such a pair for each: collected garbage, which is no progress that
     the cell may wait for; then a number for each sample: how often it was asked for."""
@@ -89,7 +94,7 @@ class Board:
         if isinstance(i, int) and 0 <= i < len(counts):
             counts[i] += 1
         if rings:
-            rings.sample = i if isinstance(i, int) and 0 <= i < NO_SAMPLE else NO_SAMPLE
+            rings.sample = sample_of(i)
 
     def answered(self):
         """What follows belongs to no sample."""
@@ -310,7 +315,7 @@ class Samples:
         row, counts, rings = (_open.get(self.board.path) or self.board.map())[:3]
         if self.gives_batches():
             return self.together(indices, counts)
-        if rings or self.has_parts:
+        if self.has_parts:
             return [self[i] for i in indices]
         indices = list(indices)
         count(counts, indices)
@@ -323,6 +328,10 @@ class Samples:
             now_ns = time.monotonic_ns()
             row[GOT] += len(some)
             row[GOT_NS] += now_ns - since_ns
+            if rings:
+                rings.sample = sample_of(indices[len(out)]) if len(some) == 1 else NO_SAMPLE
+                rings.add(GETITEM, since_ns, now_ns)
+                rings.sample = NO_SAMPLE
             out += some
             n = min(2 * n, MOST_TOGETHER) if now_ns - since_ns < SLOW_NS else 1
             since_ns = now_ns

@@ -11,7 +11,7 @@ import threading
 
 HEAD_BYTES = 64
 HEAD = struct.Struct("<QQ")  # records so far, mask
-COUNT = struct.Struct("<Q")
+COUNT_BYTES = 8
 RECORD = struct.Struct("<QQQIHBB")  # struct dlb_trace_record
 NO_SAMPLE, NO_BATCH = (1 << 64) - 1, (1 << 32) - 1
 WINDOW = 255
@@ -21,16 +21,17 @@ class Ring:
     def __init__(self, memory, offset):
         self.memory, self.offset = memory, offset
         self.n, self.mask = HEAD.unpack_from(memory, offset)
+        self.count = memoryview(memory)[offset : offset + COUNT_BYTES].cast("Q")  # pack_into clears first what it writes to
 
     def add(self, stage, start_ns, end_ns, sample=NO_SAMPLE):
         at = self.offset + HEAD_BYTES + (self.n & self.mask) * RECORD.size
         RECORD.pack_into(self.memory, at, start_ns, end_ns, sample, NO_BATCH, 0, stage, 0)
         self.n += 1
-        COUNT.pack_into(self.memory, self.offset, self.n)
+        self.count[0] = self.n
 
     def clear(self):
         self.n = 0
-        COUNT.pack_into(self.memory, self.offset, 0)
+        self.count[0] = 0
 
 
 class Rings:

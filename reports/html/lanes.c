@@ -207,17 +207,20 @@ static void put_words(struct dlb_text *out, const json_t *timeline, const json_t
         n_lost += dlb_json_u64(track, "lost", 0);
         n_hidden += worker && json_array_size(json_object_get(track, "lane")) == 0;
     }
+    dlb_text_printf(out, "<p class=\"soft\">%" PRIu64 " measured steps",
+                    dlb_json_u64(timeline, "steps", 0));
+    if (json_is_integer(json_object_get(timeline, "first_step")))
+        dlb_text_printf(out, ", from number %" PRIu64 " on",
+                        dlb_json_u64(timeline, "first_step", 0) + 1);
     dlb_text_printf(out,
-                    "<p class=\"soft\">The measured steps from number %" PRIu64 " on, %" PRIu64
-                    " of them. What a worker does for a batch is summed by stage. Where "
-                    "nothing is drawn %s. The file of --trace has all of it.",
-                    dlb_json_u64(timeline, "first_step", 0) + 1, dlb_json_u64(timeline, "steps", 0),
+                    ". What a worker does for a batch is summed by stage. Where nothing is drawn "
+                    "%s. The file of --trace has all of it.",
                     python ? "it has no time stamp: it waits, for instance"
                            : "it does none of these: between epochs, or without a CPU");
     if (n_hidden > 0)
         dlb_text_printf(out, " %" PRIu64 " workers did nothing here or are not drawn.", n_hidden);
     if (n_lost > 0)
-        dlb_text_printf(out, " %" PRIu64 " earlier spans had no room in the rings.", n_lost);
+        dlb_text_printf(out, " %" PRIu64 " earlier records had no room in the rings.", n_lost);
     dlb_text_printf(out, "</p>\n");
 }
 

@@ -42,6 +42,7 @@
     const rows = [...table.tBodies[0].rows].map(tr => ({
       link: tr.querySelector("a") ? tr.querySelector("a").getAttribute("href") : null,
       at: [...tr.cells].map(td => (td.dataset.v === undefined ? td.textContent.trim() : Number(td.dataset.v))),
+      said: [...tr.cells].map(td => td.textContent.trim()),
     }));
     const of = role => columns.filter(column => column.role === role);
     const number = (row, column) => (column && typeof row.at[column.at] === "number" ? row.at[column.at] : NaN);
@@ -238,12 +239,11 @@
 
   const kinds = {lines, bars, stack: data => parts(data, true), groups: data => parts(data, false), ranges, waterfall};
 
-  // What a tooltip says of a point: each column of its row.
+  // What a tooltip says of a point: each column of its row, as the table has it.
   function details(data, item) {
     const row = item.raw && item.raw.own && item.raw.own.row;
     if (!row) return item.dataset.label + ": " + shown(data.columns.find(column => column.role === "part").unit, item.raw.x);
-    return data.columns.filter(column => column.role !== "label").map(column =>
-      column.title + ": " + (typeof row.at[column.at] === "number" ? shown(column.unit, row.at[column.at]) : row.at[column.at]));
+    return data.columns.filter(column => column.role !== "label").map(column => column.title + ": " + row.said[column.at]);
   }
 
   // Without the legend.
@@ -274,7 +274,7 @@
     const chart = new Chart(plot.querySelector("canvas"), {type: spec.type, data: spec.data, plugins: [whiskers, marks, spacer],
       options: {indexAxis: spec.flat ? "y" : "x", responsive: true, maintainAspectRatio: false, animation: false, scales: spec.scales,
         layout: {padding: {right: 12, top: names ? 0 : room}},
-        onClick: (event, hits) => { const raw = hits.length && hits[0].element.$context.raw; if (raw && raw.link) location.hash = raw.link; },
+        onClick: (event, hits, on) => { const raw = hits.length && on.data.datasets[hits[0].datasetIndex].data[hits[0].index]; if (raw && raw.link) location.hash = raw.link; },
         plugins: {legend: {display: names, position: "top", align: "start", labels: {usePointStyle: true, color: colour("--ink"), boxHeight: 7}},
           tooltip: {callbacks: {title: items => items[0] ? (spec.labels ? spec.labels[items[0].dataIndex] : items[0].dataset.label) : "", label: item => details(data, item)}}}}});
     chart.marks = lined;

@@ -28,7 +28,6 @@ enum { PAGE, STYLE, SCRIPT, CHARTS };
 struct page {
     const json_t *const *docs;
     uint32_t n;
-    const struct dlb_report_opts *opts;
 };
 
 static void tile(struct dlb_text *out, const char *title, double rate)
@@ -37,7 +36,7 @@ static void tile(struct dlb_text *out, const char *title, double rate)
     if (isfinite(rate))
         dlb_text_printf(
             out, "<div><dt>%s</dt><dd data-v=\"%.10g\">%s <small>samples/s</small></dd></div>\n",
-            title, rate, dlb_unit_text(DLB_UNIT_COUNT, round(rate), text, sizeof(text)));
+            title, rate, dlb_unit_text(DLB_UNIT_COUNT, rate, text, sizeof(text)));
 }
 
 /* Of a storage: how many accelerators, and the interval. */
@@ -142,8 +141,7 @@ static void verdict(const json_t *doc, struct dlb_text *out)
 }
 
 /* The first screen. */
-static void answer(const json_t *doc, const struct dlb_report_opts *opts, uint32_t result,
-                   struct dlb_text *out)
+static void answer(const json_t *doc, uint32_t result, struct dlb_text *out)
 {
     struct dlb_text next = {0};
     verdict(doc, out);
@@ -152,7 +150,7 @@ static void answer(const json_t *doc, const struct dlb_report_opts *opts, uint32
         dlb_html_element(out, "p", "", dlb_json_text(doc, "recommendation"));
     settings(doc, result, out);
     said(dlb_findings_noise, doc, out);
-    dlb_answer_next(doc, opts, &next);
+    dlb_answer_next(doc, &next);
     dlb_html_lines(out, "p", next.data ? next.data : "");
     dlb_text_free(&next);
 }
@@ -178,9 +176,12 @@ static void compare_answer(const json_t *doc, struct dlb_text *out)
 
 static void put_known(struct dlb_text *out, const char *before, const char *words)
 {
-    if (words[0])
-        dlb_text_printf(out, "%s", before);
+    if (!words[0])
+        return;
+    dlb_text_printf(out, "%s<bdi>",
+                    before); /* letters from right to left turn nothing around them */
     dlb_markup_text(out, words, DLB_MARKUP_HTML);
+    dlb_text_printf(out, "</bdi>");
 }
 
 static void title(const json_t *doc, uint32_t i, uint32_t number, struct dlb_text *out)
@@ -194,7 +195,7 @@ static void title(const json_t *doc, uint32_t i, uint32_t number, struct dlb_tex
         dlb_text_printf(out, "<h2>%u: ", number);
     else
         dlb_text_printf(out, "<h1>");
-    dlb_markup_text(out, dlb_text_shown(doc, "run_name"), DLB_MARKUP_HTML);
+    put_known(out, "", dlb_text_shown(doc, "run_name"));
     dlb_text_printf(out, number > 0 ? "</h2>\n" : "</h1>\n");
     dlb_text_printf(out, "<p class=\"soft\">dlbench ");
     dlb_markup_text(out, dlb_text_shown(doc, "command"), DLB_MARKUP_HTML);
@@ -260,7 +261,7 @@ static void result(const struct page *page, uint32_t i, uint32_t number, struct 
     else if (dlb_gap_is(doc))
         gap_answer(doc, out);
     else if (!dlb_watch_is(doc))
-        answer(doc, page->opts, i, out);
+        answer(doc, i, out);
     if (!dlb_watch_is(doc))
         facts(doc, out);
     notes(doc, "notes", "Notes", out);
@@ -375,7 +376,8 @@ static void put_named(const struct page *page, const char *name, size_t n_name,
 static void render_all(const json_t *const *docs, uint32_t n, const struct dlb_report_opts *opts,
                        struct dlb_text *out)
 {
-    const struct page page = {docs, n, opts};
+    const struct page page = {docs, n};
+    (void)opts;
     const char *at = dlb_html_files[PAGE].bytes, *end = at + dlb_html_files[PAGE].n_bytes;
     while (at < end) {
         const char *open = memmem(at, (size_t)(end - at), "{{", 2);

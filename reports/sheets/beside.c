@@ -103,6 +103,8 @@ static void note(const json_t *const *docs, uint32_t n, struct dlb_sheet *out)
         dlb_text_printf(&out->note, "The data sets are not the same: compare rates only if the "
                                     "samples are alike. ");
     if (pipelines_differ)
+        out->chart = DLB_CHART_NONE; /* bars on one axis would compare them */
+    if (pipelines_differ)
         dlb_text_printf(&out->note, "Some load with PyTorch and some with dlbench's own loaders: "
                                     "never compare one with the other. ");
     if (busy)

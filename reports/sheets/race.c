@@ -27,10 +27,22 @@ static void columns(struct dlb_sheet *out)
     dlb_sheet_column(out, "cell", DLB_ROLE_LABEL, DLB_UNIT_TEXT);
     dlb_sheet_column(out, "race", DLB_ROLE_SERIES, DLB_UNIT_TEXT);
     dlb_sheet_column(out, "runs", DLB_ROLE_NONE, DLB_UNIT_COUNT);
+    dlb_sheet_column(out, "last in block", DLB_ROLE_NONE, DLB_UNIT_COUNT);
     dlb_sheet_column(out, "probability", DLB_ROLE_NONE, DLB_UNIT_FRAC);
     dlb_sheet_column(out, "loss", DLB_ROLE_Y, DLB_UNIT_FRAC);
     dlb_sheet_column(out, "low", DLB_ROLE_LOW, DLB_UNIT_FRAC);
     dlb_sheet_column(out, "high", DLB_ROLE_HIGH, DLB_UNIT_FRAC);
+}
+
+/* When it ran last, of the blocks from 1 on. NaN: never, or an older result does not say. */
+static double last_block(const json_t *cell)
+{
+    const json_t *block;
+    double last = (double)NAN;
+    size_t i;
+    json_array_foreach(json_object_get(cell, "blocks"), i, block)
+        last = fmax(last, json_number_value(block) + 1);
+    return last;
 }
 
 static void row(const json_t *cell, const char *name, uint32_t index, struct dlb_sheet *out)
@@ -40,6 +52,7 @@ static void row(const json_t *cell, const char *name, uint32_t index, struct dlb
     dlb_sheet_text(out, name);
     dlb_sheet_text(out, dlb_text_shown(race, "state"));
     dlb_sheet_number(out, dlb_json_number(cell, "repeats"));
+    dlb_sheet_number(out, last_block(cell));
     dlb_sheet_number(out, dlb_json_number(race, "probability"));
     dlb_sheet_number(out, dlb_json_number(loss, "median"));
     dlb_sheet_number(out, dlb_json_number(loss, "low"));

@@ -102,6 +102,42 @@ static void mark(const json_t *doc, bool by_workers, struct dlb_sheet *out)
         dlb_sheet_mark(out, recommended ? "recommended" : "best", workers, true);
 }
 
+/* Where the line of the offered settings stops to grow: the fewest workers whose rate is within the
+ * tolerance of the line's fastest. By the medians: which differences are real the race says. */
+static void say_knee(const json_t *doc, dlb_label *names, struct dlb_sheet *out)
+{
+    const json_t *cells = json_object_get(doc, "cells"), *cell, *offered = dlb_ranked_offered(doc);
+    double tolerance = dlb_json_number(json_object_get(doc, "config"), "sweep.tolerance");
+    double most = 0, knee = INFINITY, n_most = -INFINITY;
+    const char *line = NULL;
+    size_t i;
+    json_array_foreach(cells, i, cell) {
+        if (cell == offered)
+            line = names[i];
+    }
+    for (int pass = 0; line && pass < 2; pass++)
+        json_array_foreach(cells, i, cell) {
+            double rate = rate_of(doc, cell, "median");
+            double n = dlb_json_number(json_object_get(cell, "config"), DLB_WORKERS);
+            if (!is_shown(doc, cell) || strcmp(names[i], line) != 0 || !isfinite(n))
+                continue;
+            most = pass == 0 ? fmax(most, rate) : most;
+            n_most = fmax(n_most, n);
+            if (pass == 1 && rate >= (1 - tolerance) * most)
+                knee = fmin(knee, n);
+        }
+    if (isfinite(knee) && knee < n_most)
+        dlb_text_printf(&out->note,
+                        "The knee: with the offered settings %.4g workers are the fewest within "
+                        "%.3g%% of that line's fastest median. ",
+                        knee, tolerance * 100);
+    else if (isfinite(knee))
+        dlb_text_printf(&out->note,
+                        "With the offered settings there is no knee up to %.4g "
+                        "workers. ",
+                        n_most);
+}
+
 static void rate_columns(struct dlb_sheet *out)
 {
     dlb_sheet_column(out, "samples/s", DLB_ROLE_Y, DLB_UNIT_COUNT);
@@ -143,6 +179,7 @@ static void by_workers(const json_t *doc, struct dlb_sheet *out)
                         "%u cells are left out: these are the %u combinations with the fastest "
                         "cells. ",
                         series->n_left_out, series->n);
+    say_knee(doc, names, out);
     free(series);
     free(names);
 }

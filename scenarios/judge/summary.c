@@ -371,6 +371,7 @@ static void put_head(json_t *doc, const struct dlb_summary *in)
                                            (json_int_t)in->shape->total_bytes));
     dlb_json_put(doc, "schema_version", json_integer(DLB_SCHEMA_VERSION));
     dlb_json_put(doc, "command", dlb_json_made(json_string(in->command)));
+    dlb_json_put(doc, "arguments", dlb_json_safe_text(in->arguments));
     dlb_json_put(doc, "run_name", dlb_json_safe_text(in->run_name));
     dlb_json_put(doc, "partial", json_boolean(in->partial));
     dlb_json_put(doc, "interrupted", json_boolean(in->results->interrupted));

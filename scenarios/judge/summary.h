@@ -17,7 +17,8 @@
 
 /* All borrowed. */
 struct dlb_summary {
-    const char *command, *run_name, *version, *commit;
+    const char *command, *arguments, *run_name, *version, *commit; /* arguments: for a shell, with a
+                                                                      space before each */
     const json_t *environment;
     const struct dlb_shape *shape;
     const struct dlb_spec *spec; /* the base configuration's */

@@ -136,10 +136,11 @@ static json_t *harness_json(const struct dlb_storage_outcome *o)
     if (at < 0 || o->plan->cells[at].twin == 0)
         return json_null();
     const struct dlb_evidence *e = &o->judgement->cells[at].evidence;
-    return dlb_json_made(json_pack("{sI, so, so}", "accelerators",
+    return dlb_json_made(json_pack("{sI, so, so, ss}", "accelerators",
                                    (json_int_t)dlb_storage_count_of(o->plan, (uint32_t)at),
                                    "step_frac", dlb_json_real_or_null(e->harness_frac), "headroom",
-                                   dlb_json_real_or_null(e->harness_headroom)));
+                                   dlb_json_real_or_null(e->harness_headroom), "headroom_device",
+                                   dlb_devices[dlb_device_emulated() - 1]->name));
 }
 
 /* Why nothing is known beyond N. */

@@ -6,10 +6,17 @@
 export PYTHONDONTWRITEBYTECODE=1
 pages=$DLB_SOURCE_DIR/tests/support/pages.py
 
-run "$dlbench" sweep "${brief[@]}" --set run.repeats=2 --set sweep.exhaustive=true --set 'sweep.loader.num_workers=[0, 1]' --run-name sweep
+run "$dlbench" sweep "${brief[@]}" --set device.step_ms=1 --set run.repeats=2 --set sweep.exhaustive=true \
+    --set 'sweep.loader.num_workers=[0, 1]' --run-name sweep
 expect_exit 0
 run python3 "$pages" --quick results/sweep/report.html results/sweep/summary.json
 [ "$code" -ne 77 ] || skip "no Chromium"
+expect_exit 0
+
+# --- the lanes of a timeline
+run "$dlbench" run "${brief[@]}" --set device.step_ms=1 --loader.num_workers 1 --run-name traced --trace traced.json
+expect_exit 0
+run python3 "$pages" --quick results/traced/report.html results/traced/summary.json
 expect_exit 0
 
 finish

@@ -62,11 +62,30 @@ look torch
 run "$dlbench" gap --samples 20000 --features 10 --batch-size 3000 --set gap.repeats=3 --set device.step_ms=0.1 --run-name gap
 expect_exit 0
 look gap
-for kind in gap storage sweep; do # with what this machine may lack: the decomposition, the fitted curve
+for kind in gap sweep watch; do # with what this machine may lack, as the decomposition
     mkdir -p "results/corpus-$kind"
     cp "$DLB_SOURCE_DIR/tests/fuzz/corpus/summary/$kind" "results/corpus-$kind/summary.json"
     look "corpus-$kind"
 done
+
+# --- a storage with a cell for each point: without a fitted curve, with one, and with a sharp knee
+mkdir results/points results/fitted results/knee
+python3 - "$DLB_SOURCE_DIR/tests/fuzz/corpus/summary/storage" <<'PY'
+import copy, json, sys
+with open(sys.argv[1]) as file:
+    document = json.load(file)
+model = document["cells"][0]
+document["cells"] = [dict(copy.deepcopy(model), index=at) for at in range(len(document["storage"]["curve"]))]
+for name, fit in (("points", None), ("fitted", {"sharpness": 9.5}), ("knee", {"sharpness": None})):
+    if fit:
+        fit.update(used=True, at=6.4, low=5.7, high=6.8, noise_frac=0.01, lack_of_fit_p=0.5, values=9, left_out=0)
+        document["storage"]["fit"] = fit
+    with open("results/%s/summary.json" % name, "w") as file:
+        json.dump(document, file)
+PY
+look points
+look fitted
+look knee
 
 # --- interrupted
 "$dlbench" sweep "${planted[@]}" --set 'sweep.loader.num_workers=[1, 2]' --set sweep.max_minutes=5 --run-name partial >"$out" 2>"$err" </dev/null &
@@ -80,19 +99,47 @@ wait "$pid"
 expect [ "$(json_get results/partial/summary.json 'd["interrupted"]')" = True ]
 look partial
 
-# --- 500 cells, and hostile names
+# --- 500 cells that differ in every figure, as measured ones do: a packed page is as large as a real one; and hostile names
 mkdir results/many results/hostile
 python3 - <<'PY'
-import copy, json
+import copy, json, random, re, statistics
+rng = random.Random(500)
+SAME = ("config", "accelerators", "index", "blocks") # of all cells, or numbers of something
+
+def varied(value):
+    """A few percent off. A share stays one, a count stays whole."""
+    other = value * rng.uniform(0.95, 1.05)
+    return round(other) if isinstance(value, int) else float("%.10g" % (min(other, 1.0) if 0 <= value <= 1 else other))
+
+def vary(entry):
+    """The figures in an entry of the document; those that have an order keep it."""
+    for key, value in list(entry.items() if isinstance(entry, dict) else enumerate(entry)):
+        if isinstance(value, (dict, list)) and key not in SAME:
+            vary(value)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool) and key not in SAME:
+            entry[key] = varied(value)
+    for keys in (("low", "median", "high"), ("p50_ns", "p99_ns", "p999_ns", "max_ns")) if isinstance(entry, dict) else ():
+        known = [key for key in keys if isinstance(entry.get(key), (int, float))]
+        entry.update(zip(known, sorted(entry[key] for key in known)))
+
+def repeat(cell, n, scale):
+    """Repetitions of its own, in each of its rates."""
+    cell["repeats"] = n
+    for key, figures in cell.items():
+        if key.endswith("samples_per_s") and isinstance(figures, dict) and figures.get("median"):
+            values = [varied(figures["median"] * scale) for _ in range(n)]
+            figures.update(values=values, median=statistics.median(values), low=min(values), high=max(values), interval="min-max")
+
 with open("results/race/summary.json") as file:
     document = json.load(file)
 model, cells = document["cells"][-1], []
 for number in range(500):
     cell = copy.deepcopy(model)
+    vary(cell)
+    repeat(cell, rng.randint(2, 5), rng.uniform(0.5, 1.5))
     cell["index"] = number
     cell["config"].update({"loader.num_workers": number % 20, "loader.prefetch_factor": 1 + number // 20})
-    for key in ("median", "low", "high"):
-        cell["samples_per_s"][key] = float("%.9g" % (cell["samples_per_s"][key] * (1 + number / 500)))
+    cell["verdict"]["text"] = re.sub(r"\d+", lambda digits: str(varied(int(digits[0]))), cell["verdict"]["text"])
     cells.append(cell)
 document.update(cells=cells, axes={"loader.num_workers": list(range(20)), "loader.prefetch_factor": list(range(1, 26))})
 with open("results/many/summary.json", "w") as file:
@@ -136,6 +183,39 @@ look turns
 
 # --- beside each other
 look race torch run
-look corpus-storage corpus-storage
+look points fitted
+
+# --- what is wrong on a page is found: in each of its tables another number, and then one thing after the other
+planted() { # RESULT FIGURE...
+    local figure script='' name=$1
+    shift
+    for figure in "$@"; do script+="/id=\"r0-$figure\"/,/<\/figure>/ s/data-v=\"[^\"]*\"/data-v=\"0.0123456\"/;"; done
+    sed "$script" "page-$name-1.html" >planted.html
+    run python3 "$pages" --quick planted.html "results/$name/summary.json"
+    expect_exit 1
+    for figure in "$@"; do expect_out "r0-$figure, row "; done
+}
+planted race rates idle window loop work spread race cells
+planted run timeline
+planted fitted curve
+planted corpus-gap ladder waterfall
+planted corpus-watch epochs
+planted torch in_c python
+planted turns changes
+changed() { # WORD RESULT EXPRESSION: this finding, of a page so changed
+    local how=(--quick)
+    [ "$1" = paper ] && how=()
+    sed -E "$3" "page-$2-1.html" >planted.html
+    run python3 "$pages" "${how[@]}" planted.html "results/$2/summary.json"
+    expect_exit 1
+    expect_out "(^| )$1: "
+}
+changed tiles race 's/(<dd data-v=")[0-9.]+/\11234567/'
+changed printed race '/id="r0-window"/,/<\/figure>/ s/>[0-9.]+%</>12.3%</'
+changed lanes run 's/h[0-9.]+v10/h1.0v10/'
+changed links race 's/ href="#r0-c[0-9]+"//g'
+changed links race 's/ href="#r0-c([0-9]+)"/ href="#r0-c1\1"/g'
+changed paper run 's|</main>|<canvas width="1000"></canvas>&|'
+changed paper run '/id="r0-rates"/,/<\/figure>/ { s/<figure/<details>&/; s|</figure>|&</details>| }'
 
 finish

@@ -106,7 +106,7 @@ expect [ -z "$("$dlbench" report results/first | grep -i paste)" ]
 expect_json '[p["accelerators"] for p in d["storage"]["curve"]] == [1, 2, 3] and d["storage"]["curve"][2]["repeats"] == 2'
 expect_json 'all(p["au"] > 0.5 and p["samples_per_s"] > 0 and p["bytes_per_s"] > 0 and p["read_p50_ns"] <= p["read_p99_ns"] <= p["read_p999_ns"] for p in d["storage"]["curve"])'
 expect_json 'all(abs(p["au"] - d["cells"][p["cell"]]["au"]["nominal"]) < 1e-9 for p in d["storage"]["curve"])'
-expect_json 'd["storage"]["harness"]["accelerators"] == 3 and d["storage"]["harness"]["headroom"] > 0'
+expect_json 'd["storage"]["harness"]["accelerators"] == 3 and d["storage"]["harness"]["headroom"] > 0 and d["storage"]["harness"]["headroom_device"] == "emulated"'
 expect_json 'd["best_cell"] == d["storage"]["curve"][2]["cell"] and re.match("At least 3 A100 .*small", d["recommendation"])'
 expect_json 'd["storage"]["stopped"] == "decided" and d["storage"]["n"]["low"] == d["storage"]["low"] and d["storage"]["n"]["by"] in ("curve", "repetitions")'
 # the estimate comes before the first run: 2 of a, and its twins, to those of a search up to 3

@@ -95,9 +95,8 @@ static void fill_workers(struct dlb_workers_result *workers)
     fill_counts(workers->stage, sizeof(workers->stage));
     fill_counts(&workers->reads, sizeof(workers->reads));
     workers->reads_are_requests = true;
-    io->asked = DLB_READ_AUTO;
-    io->registered_buffers = true;
-    io->used = DLB_IO_USED_MIXED;
+    *io = (struct dlb_io_result){
+        .asked = DLB_READ_AUTO, .registered_buffers = true, .used = DLB_IO_USED_MIXED};
     TEXT(io->reason);
     fill_counts(&io->depth, IO_COUNTS);
     workers->io_bytes = count();

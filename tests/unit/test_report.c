@@ -102,19 +102,23 @@ static void test_demand_and_supply(void **state)
     json_decref(doc);
 }
 
-/* The command that is offered next; of a report the arguments are not known. */
+/* The command that is offered next, in every report; where no arguments are known, none is. */
 static void test_the_next_step_is_a_command(void **state)
 {
     (void)state;
     json_t *doc = summary_of("run");
     json_object_set_new(json_object_get(doc, "verdict"), "class", json_string("INPUT-BOUND"));
     for (int known = 0; known < 2; known++) {
-        struct dlb_report_opts opts = {.n_columns = 80, .again = known ? " --config 'a b'" : NULL};
-        struct dlb_text text = {0};
-        dlb_report_by_name("terminal")->render(doc, &opts, &text);
-        assert_int_equal(strstr(text.data, "\nNext: dlbench sweep --config 'a b'\n") != NULL,
-                         known);
-        dlb_text_free(&text);
+        static const char *const reports[] = {"terminal", "html", "md"};
+        if (known)
+            json_object_set_new(doc, "arguments", json_string(" --config 'a-b'"));
+        else
+            json_object_del(doc, "arguments");
+        for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
+            char *text = rendered(doc, reports[i], 80);
+            assert_int_equal(strstr(text, "dlbench sweep --config") != NULL, known);
+            free(text);
+        }
     }
     json_decref(doc);
 }

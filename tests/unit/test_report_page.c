@@ -1,6 +1,7 @@
 /* report.html, as a text: its documents, its figures and its links. tests/cli/test_page.sh looks at
  * it in a browser. */
 #include "core/base/json.h"
+#include "core/base/rng.h"
 #include "reports/ranked.h"
 #include "reports/report.h"
 #include "scenarios/compare/compare.h"
@@ -303,8 +304,8 @@ static void test_several_beside_each_other(void **state)
     struct dlb_text page = {0};
     dlb_report_by_name("html")->render_all((const json_t *const *)docs, 3, &opts, &page);
     assert_has(page.data, "id=\"r3-beside\"");
-    assert_has(page.data, "<h2>1: s2</h2>");
-    assert_has(page.data, "<h2>2: s2</h2>"); /* of the same name */
+    assert_has(page.data, "<h2>1: <bdi>s2</bdi></h2>");
+    assert_has(page.data, "<h2>2: <bdi>s2</bdi></h2>"); /* of the same name */
     const char *storage = strstr(page.data, ">3: ");
     assert_has(storage, "<td class=\"text\">storage</td><td>-</td>");
     for (uint32_t i = 0; i < 3; i++) {
@@ -317,16 +318,86 @@ static void test_several_beside_each_other(void **state)
     dlb_text_free(&page);
 }
 
-/* 500 cells are a page of less than 3 MB. */
+/* One track has no spans, another has a span of no name and one that ends too late. */
+static json_t *timeline(const char *name)
+{
+    json_t *out =
+        dlb_json_made(json_pack("{si, si, si, si, s[s, s, s]}", "block", 0, "first_step", 2,
+                                "steps", 3, "span_ns", 1000, "names", "read", "idle_input", name));
+    json_t *worker = json_pack("[[i, i, i, i], [i, i, i, i], [i, i, i, i]]", 0, 0, 300, 0, 0, 500,
+                               100, 1, 2, 600, 50, 1);
+    json_t *device =
+        json_pack("[[i, i, i, n], [i, i, i, n], [i, i, i, n]]", 1, 0, 250, 9, 0, 1, 0, 990, 20);
+    json_object_set_new(out, "tracks",
+                        json_pack("[{ss, ss, so}, {ss, ss, s[]}, {ss, ss, so}]", "name", "worker 0",
+                                  "kind", "worker", "lane", worker, "name", "worker 1", "kind",
+                                  "worker", "lane", "name", name, "kind", "device", "lane",
+                                  device));
+    return out;
+}
+
+/* Lanes and their table have the sums of the spans, and nothing of what is none. */
+static void test_timeline(void **state)
+{
+    (void)state;
+    static const char mark[] = "id=\"r0-timeline\"", name[] = "</title><b>\xe2\x80\xae",
+                      shown[] = "&lt;/title&gt;&lt;b&gt;[U+202E]";
+    json_t *doc = summary_of("run");
+    char *page = rendered(doc, "html", 0);
+    assert_null(strstr(page, mark));
+    free(page);
+    json_object_set_new(doc, "timeline", timeline(name));
+    page = rendered(doc, "html", 0);
+    const char *figure = strstr(page, mark);
+    assert_non_null(figure);
+    assert_int_equal(n_of(figure, "<tr>") - n_of(strstr(figure, "</figure>"), "<tr>"), 4);
+    assert_int_equal(n_of(page, "<div class=\"lane\">"), 2);
+    assert_int_equal(n_of(page, "<path "), 3);
+    assert_has(figure, "d=\"M0.0 0h3000.0v10h-3000.0zM5000.0 0h1000.0v10h-1000.0z\"");
+    assert_has(figure, "<td data-v=\"2\">2</td><td data-v=\"400\">400 ns</td>"
+                       "<td data-v=\"0.4\">40.0%</td>");
+    assert_has(figure, "<td data-v=\"1\">1</td><td data-v=\"50\">50.0 ns</td>"
+                       "<td data-v=\"0.05\">5.0%</td>");
+    assert_has(figure, "<td data-v=\"1\">1</td><td data-v=\"250\">250 ns</td>"
+                       "<td data-v=\"0.25\">25.0%</td>");
+    assert_int_equal(n_of(page, "<b>"), 0);
+    assert_int_equal(n_of(page, shown), 4); /* of a lane, of a shape, and both in rows */
+    free(page);
+    json_decref(doc);
+}
+
+/* Figures a few percent off, as those of cells that were measured. A share stays one, a count stays
+ * whole. */
+static void vary(json_t *value, struct dlb_rng *rng)
+{
+    const char *key;
+    json_t *one;
+    size_t i;
+    double factor = 0.95 + 0.1 * dlb_rng_unit(rng), old = json_number_value(value);
+    json_object_foreach(value, key, one)
+        vary(one, rng);
+    json_array_foreach(value, i, one)
+        vary(one, rng);
+    if (json_is_real(value))
+        (void)json_real_set(value, old <= 1 ? fmin(old * factor, 1) : old * factor);
+    else if (json_is_integer(value))
+        (void)json_integer_set(value, (json_int_t)llround(old * factor));
+}
+
+/* 500 cells that differ in every figure are a page of less than 3 MB. */
 static void test_many_cells(void **state)
 {
     (void)state;
+    struct dlb_rng rng = dlb_rng_seed(500, 0, 0);
     json_t *doc = summary_of("sweep"), *cells = json_object_get(doc, "cells"),
            *workers = json_array();
     json_t *model = json_deep_copy(json_array_get(cells, 4));
     json_array_clear(cells);
     for (int i = 0; i < 500; i++) {
-        json_t *cell = json_deep_copy(model), *config = json_object_get(cell, "config");
+        json_t *cell = json_deep_copy(model);
+        vary(cell, &rng);
+        json_t *config = json_deep_copy(json_object_get(model, "config"));
+        json_object_set_new(cell, "config", config);
         json_object_set_new(cell, "index", json_integer(i));
         json_object_set_new(config, "loader.num_workers", json_integer(i % 20));
         json_object_set_new(config, "loader.prefetch_factor", json_integer(1 + i / 20));
@@ -358,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_none_and_many),
         cmocka_unit_test(test_hostile_names_are_inert),
         cmocka_unit_test(test_several_beside_each_other),
+        cmocka_unit_test(test_timeline),
         cmocka_unit_test(test_many_cells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,131 @@
+/* Figures that the page works out from those of the document: where a line stops to grow, when a
+ * cell ran last, and first-screen figures of slow work. */
+#include "tests/support/rendered.h"
+
+#include "reports/ranked.h"
+
+enum { N_CELLS = 4 };
+
+static void set_rate(json_t *cell, double rate)
+{
+    static const char *const keys[] = {"samples_per_s", "within_epoch_samples_per_s",
+                                       "epoch_samples_per_s"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        json_t *estimate = json_object_get(cell, keys[i]);
+        if (!json_is_object(estimate))
+            continue;
+        json_object_set_new(estimate, "median", json_real(rate));
+        json_object_set_new(estimate, "low", json_real(rate * 0.99));
+        json_object_set_new(estimate, "high", json_real(rate * 1.01));
+    }
+}
+
+/* A sweep of 1, 2, 4 and 8 workers; the third is recommended. */
+static json_t *sweep_of(const double *rates)
+{
+    json_t *doc = summary_of("sweep"), *cells = json_array();
+    const json_t *model = dlb_ranked_offered(doc);
+    assert_non_null(model);
+    for (int i = 0; i < N_CELLS; i++) {
+        json_t *cell = json_deep_copy(model);
+        json_object_set_new(cell, "index", json_integer(i));
+        json_object_set_new(json_object_get(cell, "config"), "loader.num_workers",
+                            json_integer(1 << i));
+        set_rate(cell, rates[i]);
+        json_array_append_new(cells, cell);
+    }
+    json_object_set_new(doc, "cells", cells);
+    json_object_set_new(doc, "recommended_cell", json_integer(2));
+    json_object_set_new(doc, "best_cell", json_integer(3));
+    json_object_set_new(json_object_get(doc, "config"), "sweep.tolerance", json_real(0.02));
+    return doc;
+}
+
+/* The number behind the word; -1: it is not there. */
+static int number_behind(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+    at = at ? at + strcspn(at, "0123456789") : NULL;
+    return at ? (int)strtol(at, NULL, 10) : -1;
+}
+
+static void test_knee(void **state)
+{
+    (void)state;
+    static const struct {
+        double rates[N_CELLS];
+        int knee;
+    } cases[] = {{{100, 150, 197, 200}, 4},  /* within 2% of 200 */
+                 {{100, 199, 190, 200}, 2},  /* the fewest, whatever comes between */
+                 {{100, 150, 180, 200}, -1}, /* it still grows */
+                 {{200, 199, 198, 190}, 1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *doc = sweep_of(cases[i].rates);
+        char *page = rendered(doc, "html", 0);
+        assert_int_equal(number_behind(page, "The knee"), cases[i].knee);
+        free(page);
+        json_decref(doc);
+    }
+}
+
+/* Of the race: the last of the blocks, counted from 1. */
+static void test_last_block(void **state)
+{
+    (void)state;
+    json_t *doc = sweep_of((const double[]){100, 150, 197, 200});
+    json_t *cell = json_array_get(json_object_get(doc, "cells"), 1);
+    json_object_set_new(doc, "recommendation_detail", json_null());
+    json_object_set_new(cell, "repeats", json_integer(3));
+    json_object_set_new(cell, "blocks", json_pack("[i, i, i]", 0, 6, 2));
+    json_object_set_new(cell, "race",
+                        json_pack("{ss, sf, s{sf, sf, sf}}", "state", "dropped", "probability",
+                                  0.01, "loss_frac", "median", 0.25, "low", 0.2, "high", 0.3));
+    char *page = rendered(doc, "html", 0);
+    const char *row = strstr(page, ">dropped</td>");
+    assert_non_null(row);
+    assert_int_equal(number_behind(row, "data-v=\""), 3);
+    row = strstr(row, "data-v=\"") + 1;
+    assert_int_equal(number_behind(row, "data-v=\""), 7);
+    free(page);
+    json_decref(doc);
+}
+
+/* A step of seconds asks for parts of a sample a second. */
+static void test_slow_work_keeps_its_digits(void **state)
+{
+    (void)state;
+    json_t *doc = sweep_of((const double[]){0.25, 0.25, 0.25, 0.25});
+    char *page = rendered(doc, "html", 0);
+    assert_has(page, "<dd data-v=\"0.25\">0.25 <small>samples/s</small></dd>");
+    free(page);
+    json_decref(doc);
+}
+
+/* A call to paste that holds backticks, is long, and turns the direction of text. */
+static void test_markdown_code_is_whole_and_inert(void **state)
+{
+    (void)state;
+    json_t *doc = sweep_of((const double[]){100, 150, 197, 200});
+    char call[4096] = "DataLoader(````, \xe2\x80\xae";
+    memset(call + strlen(call), 'x', 3000);
+    (void)snprintf(call + strlen(call), 16, ", end)");
+    json_object_set_new(doc, "pytorch", json_string(call));
+    char *text = rendered(doc, "md", 0);
+    assert_has(text, "\n`````python\n");
+    assert_has(text, ", end)\n`````\n");
+    assert_has(text, "[U+202E]");
+    assert_null(strstr(text, "\xe2\x80\xae"));
+    free(text);
+    json_decref(doc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_knee),
+        cmocka_unit_test(test_last_block),
+        cmocka_unit_test(test_slow_work_keeps_its_digits),
+        cmocka_unit_test(test_markdown_code_is_whole_and_inert),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
