@@ -57,6 +57,10 @@ PYTHONPATH=$double run "$dlbench" sweep "${quick[@]}" --set 'sweep.loader.num_wo
     --set python.interpreter=python3 --run-name torch
 expect_exit 0
 look torch
+PYTHONPATH=$double run "$dlbench" run "${quick[@]}" --set loader.kind=torch --set loader.num_workers=1 \
+    --set python.interpreter=python3 --run-name stamps
+expect_exit 0
+look stamps
 
 # --- the ladder, a storage
 run "$dlbench" gap --samples 20000 --features 10 --batch-size 3000 --set gap.repeats=3 --set device.step_ms=0.1 --run-name gap
@@ -200,7 +204,8 @@ planted run timeline
 planted fitted curve
 planted corpus-gap ladder waterfall
 planted corpus-watch epochs
-planted torch in_c python
+planted torch in_c
+planted stamps python
 planted turns changes
 changed() { # WORD RESULT EXPRESSION: this finding, of a page so changed
     local how=(--quick)
