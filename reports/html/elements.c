@@ -111,18 +111,19 @@ static void value(struct dlb_text *out, const struct dlb_sheet *sheet, uint32_t 
 
 /* The first column of a row that is about a cell leads to the table of cells, whose rows are the
  * targets. */
-static void rows(struct dlb_text *out, const struct dlb_sheet *sheet, bool targets, uint32_t result)
+static void rows(struct dlb_text *out, const struct dlb_sheet *sheet, bool targets,
+                 struct dlb_html_place place)
 {
     dlb_text_printf(out, "<tbody>\n");
     for (uint32_t row = 0; row < sheet->n_rows; row++) {
         long long cell = (long long)sheet->cell[row];
         char link[60] = "";
         if (cell >= 0 && targets)
-            dlb_text_printf(out, "<tr id=\"r%u-c%lld\">", result, cell);
+            dlb_text_printf(out, "<tr id=\"r%u-c%lld\">", place.result, cell);
         else
             dlb_text_printf(out, "<tr>");
-        if (cell >= 0 && !targets)
-            (void)snprintf(link, sizeof(link), "<a href=\"#r%u-c%lld\">", result, cell);
+        if (cell >= 0 && cell < (long long)place.n_cells && !targets)
+            (void)snprintf(link, sizeof(link), "<a href=\"#r%u-c%lld\">", place.result, cell);
         for (uint32_t i = 0; i < sheet->n_columns; i++)
             value(out, sheet, row, i, i == 0 ? link : "");
         dlb_text_printf(out, "</tr>\n");
@@ -159,13 +160,13 @@ static void marks(struct dlb_text *out, const struct dlb_sheet *sheet)
 }
 
 static void table(struct dlb_text *out, const struct dlb_figure *figure,
-                  const struct dlb_sheet *sheet, uint32_t result)
+                  const struct dlb_sheet *sheet, struct dlb_html_place place)
 {
     dlb_text_printf(
         out, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table>\n",
         figure->title);
     head(out, sheet);
-    rows(out, sheet, strcmp(figure->id, "cells") == 0, result);
+    rows(out, sheet, strcmp(figure->id, "cells") == 0, place);
     dlb_text_printf(out, "</table></div>\n");
 }
 
@@ -182,13 +183,13 @@ static bool has_figures(const struct dlb_sheet *sheet)
 }
 
 void dlb_html_figure(struct dlb_text *out, const struct dlb_figure *figure,
-                     const struct dlb_sheet *sheet, uint32_t result)
+                     const struct dlb_sheet *sheet, struct dlb_html_place place)
 {
     bool drawn = sheet->chart != DLB_CHART_HEAT && has_figures(sheet);
     const char *chart = chart_names[drawn ? sheet->chart : DLB_CHART_NONE];
     if (sheet->n_rows == 0)
         return;
-    dlb_text_printf(out, "<figure id=\"r%u-%s\"%s", result, figure->id,
+    dlb_text_printf(out, "<figure id=\"r%u-%s\"%s", place.result, figure->id,
                     !chart || sheet->chart == DLB_CHART_LINES ? " class=\"wide\"" : "");
     if (chart)
         dlb_text_printf(out, " data-chart=\"%s\" data-log=\"%d\" data-axis=\"%s\"", chart,
@@ -204,6 +205,6 @@ void dlb_html_figure(struct dlb_text *out, const struct dlb_figure *figure,
     marks(out, sheet);
     if (chart || figure->aside)
         dlb_text_printf(out, "<details%s><summary>Table</summary>\n", chart ? " open" : "");
-    table(out, figure, sheet, result);
+    table(out, figure, sheet, place);
     dlb_text_printf(out, "%s</figure>\n", chart || figure->aside ? "</details>\n" : "");
 }

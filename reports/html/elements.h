@@ -18,8 +18,12 @@ void dlb_html_lines(struct dlb_text *out, const char *tag, const char *lines);
 /* Lines "name: words" as a list of terms. */
 void dlb_html_facts(struct dlb_text *out, const char *lines);
 
-/* `result`: the number of the result in the page, for links to its cells. */
+/* The result in the page that rows lead to. */
+struct dlb_html_place {
+    uint32_t result; /* its number */
+    size_t n_cells;  /* how many the table of cells has: a document that somebody cut may name others */
+};
 void dlb_html_figure(struct dlb_text *out, const struct dlb_figure *figure,
-                     const struct dlb_sheet *sheet, uint32_t result);
+                     const struct dlb_sheet *sheet, struct dlb_html_place place);
 
 #endif

@@ -238,12 +238,13 @@ static void as_text(const json_t *doc, bool open, struct dlb_text *out)
 
 static void figures(const json_t *doc, uint32_t result, struct dlb_text *out)
 {
+    struct dlb_html_place place = {result, json_array_size(json_object_get(doc, "cells"))};
     dlb_text_printf(out, "<div class=\"figures\">\n");
     dlb_html_lanes(out, doc, result);
     for (const struct dlb_figure *figure = dlb_figures; figure->id; figure++) {
         struct dlb_sheet sheet = {.chart = DLB_CHART_NONE};
         figure->fill(doc, &sheet);
-        dlb_html_figure(out, figure, &sheet, result);
+        dlb_html_figure(out, figure, &sheet, place);
         dlb_sheet_free(&sheet);
     }
     dlb_text_printf(out, "</div>\n");
@@ -297,7 +298,7 @@ static void beside_each_other(const struct page *page, uint32_t first, struct dl
                     page->n - first);
     dlb_text_printf(out, "<div class=\"figures\">\n");
     dlb_sheet_beside(page->docs + first, page->n - first, &sheet);
-    dlb_html_figure(out, &beside, &sheet, page->n);
+    dlb_html_figure(out, &beside, &sheet, (struct dlb_html_place){page->n, 0});
     dlb_sheet_free(&sheet);
     dlb_text_printf(out, "</div>\n");
 }

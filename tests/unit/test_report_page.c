@@ -95,6 +95,22 @@ static void test_every_cell_has_a_row(void **state)
     json_decref(doc);
 }
 
+/* A document that lost cells: what names them is still shown, and leads nowhere. */
+static void test_cells_that_are_missing(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("storage");
+    const json_t *curve = json_object_get(json_object_get(doc, "storage"), "curve");
+    assert_int_equal(json_array_size(json_object_get(doc, "cells")), 1);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(curve, 2), "cell")), 2);
+    char *page = rendered(doc, "html", 0);
+    assert_true(n_of(page, "<a href=\"#r0-c0\">") > 0);
+    assert_int_equal(n_of(page, "<a href=\"#r0-c1\">"), 0);
+    assert_int_equal(n_of(page, "<a href=\"#r0-c2\">"), 0);
+    free(page);
+    json_decref(doc);
+}
+
 /* Each chart has a canvas with words for it and a table; nothing is drawn without figures. */
 static void test_charts_have_tables(void **state)
 {
@@ -420,6 +436,7 @@ int main(void)
         cmocka_unit_test(test_holds_the_document),
         cmocka_unit_test(test_loads_nothing),
         cmocka_unit_test(test_every_cell_has_a_row),
+        cmocka_unit_test(test_cells_that_are_missing),
         cmocka_unit_test(test_charts_have_tables),
         cmocka_unit_test(test_values_that_are_cut_keep_apart),
         cmocka_unit_test(test_demand_of_cells_that_differ),
