@@ -21,7 +21,7 @@ void dlb_html_facts(struct dlb_text *out, const char *lines);
 /* The result in the page that rows lead to. */
 struct dlb_html_place {
     uint32_t result; /* its number */
-    size_t n_cells;  /* how many the table of cells has: a document that somebody cut may name others */
+    size_t n_cells; /* rows of the table of cells; a document that somebody cut names others, too */
 };
 void dlb_html_figure(struct dlb_text *out, const struct dlb_figure *figure,
                      const struct dlb_sheet *sheet, struct dlb_html_place place);

@@ -3,6 +3,9 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/terminal.sh"
 
+# Sanitizers would catch the signals of a crash before the program does.
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:handle_segv=0:handle_abort=0 TSAN_OPTIONS=${TSAN_OPTIONS-}:handle_segv=0:handle_abort=0
+
 open_terminal 80 24
 type_line 'stty -g >modes.before'
 until_ended 0
@@ -58,6 +61,7 @@ until_screen '^samples/s .* asked for'
 expect_no_screen 'ending'
 kill -0 "$pid" || failed "a q in a line should not end it"
 
+sleep 1 # the line is over
 press q
 until_screen "^end-$n_typed="
 

@@ -49,7 +49,7 @@ expect_no_out '(nan|inf)\b'
 run "$dlbench" report results/first
 expect_exit 0
 expect_settings
-widest() { grep -v 'DataLoader(' "$out" | awk '{ if (length > m) m = length } END { print m }'; }
+widest() { grep -Ev 'DataLoader\(|^Next: dlbench ' "$out" | awk '{ if (length > m) m = length } END { print m }'; }
 expect [ "$(widest)" -gt 80 ]
 run env COLUMNS=80 "$dlbench" report results/first
 expect [ "$(widest)" -le 80 ]
