@@ -15,111 +15,139 @@
 #define MEDIAN_SE 1.2533 /* of a median, over that of a mean; less for few values */
 
 struct fit {
-    double *y, *residual;       /* [n] */
-    double *cell, *block, *sum; /* [n_cells], [n_blocks], [either] */
-    uint32_t *count, *in_cell, *in_block;
-    uint32_t n, n_cells, n_blocks;
+    struct dlb_noise_rep *reps;     /* [n] */
+    double *y, *residual, *scratch; /* [n] */
+    double *cell, *block, *sum;     /* effects, and what they are made of: [n_ids] */
+    uint32_t *in_cell, *in_block;   /* repetitions: [n_ids] */
+    uint32_t n, n_ids;
+    uint32_t n_cells, n_blocks; /* that have a repetition */
+    bool blocks;                /* have effects */
 };
 
+static void count(struct fit *f)
+{
+    memset(f->in_cell, 0, f->n_ids * sizeof(*f->in_cell));
+    memset(f->in_block, 0, f->n_ids * sizeof(*f->in_block));
+    f->n_cells = f->n_blocks = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        f->n_cells += f->in_cell[f->reps[i].cell]++ == 0;
+        f->n_blocks += f->in_block[f->reps[i].block]++ == 0;
+    }
+    f->blocks = f->n_cells > 1 && f->n > f->n_cells + f->n_blocks - 1;
+}
+
+/* A repetition without another of its cell, or of its block, fits exactly: it tells nothing of
+ * noise, and beside it the others would look like outliers. */
+static void drop_single(struct fit *f)
+{
+    uint32_t n;
+    do {
+        count(f);
+        n = f->n;
+        f->n = 0;
+        for (uint32_t i = 0; i < n; i++)
+            if (f->in_cell[f->reps[i].cell] > 1 &&
+                (!f->blocks || f->in_block[f->reps[i].block] > 1))
+                f->reps[f->n++] = f->reps[i];
+    } while (f->n < n);
+}
+
 /* The mean of what the other effect leaves, for each cell or block. */
-static void means(struct fit *f, const struct dlb_noise_rep *reps, bool of_cells)
+static void means(struct fit *f, bool of_cells)
 {
     double *effect = of_cells ? f->cell : f->block;
     const double *other = of_cells ? f->block : f->cell;
-    uint32_t n = of_cells ? f->n_cells : f->n_blocks;
-    memset(f->sum, 0, n * sizeof(*f->sum));
-    memset(f->count, 0, n * sizeof(*f->count));
+    const uint32_t *n_in = of_cells ? f->in_cell : f->in_block;
+    memset(f->sum, 0, f->n_ids * sizeof(*f->sum));
     for (uint32_t i = 0; i < f->n; i++) {
-        uint32_t own = of_cells ? reps[i].cell : reps[i].block;
-        f->sum[own] += f->y[i] - other[of_cells ? reps[i].block : reps[i].cell];
-        f->count[own]++;
+        const struct dlb_noise_rep *rep = &f->reps[i];
+        f->sum[of_cells ? rep->cell : rep->block] +=
+            f->y[i] - other[of_cells ? rep->block : rep->cell];
     }
-    for (uint32_t k = 0; k < n; k++)
-        effect[k] = f->count[k] ? f->sum[k] / f->count[k] : 0;
+    for (uint32_t k = 0; k < f->n_ids; k++)
+        effect[k] = n_in[k] ? f->sum[k] / n_in[k] : 0;
 }
 
-static void fit(struct fit *f, const struct dlb_noise_rep *reps, bool blocks)
+static double fitted(const struct fit *f, uint32_t i)
+{
+    return f->cell[f->reps[i].cell] + f->block[f->reps[i].block];
+}
+
+static void fit(struct fit *f)
 {
     for (int round = 0; round < ROUNDS; round++) {
-        means(f, reps, true);
-        if (!blocks)
+        means(f, true);
+        if (!f->blocks)
             break;
-        means(f, reps, false);
+        means(f, false);
     }
     for (uint32_t i = 0; i < f->n; i++)
-        f->residual[i] = f->y[i] - f->cell[reps[i].cell] - f->block[reps[i].block];
-}
-
-/* Cells or blocks that have a repetition. */
-static uint32_t n_used(struct fit *f, const struct dlb_noise_rep *reps, bool cells)
-{
-    uint32_t n = 0;
-    memset(f->count, 0, (f->n_cells + f->n_blocks) * sizeof(*f->count));
-    for (uint32_t i = 0; i < f->n; i++)
-        n += f->count[cells ? reps[i].cell : reps[i].block]++ == 0;
-    return n;
+        f->residual[i] = f->y[i] - fitted(f, i);
 }
 
 /* Pulls what lies far off towards its fitted value. */
-static void clip(struct fit *f, const struct dlb_noise_rep *reps, double freedom)
+static void clip(struct fit *f, double freedom)
 {
     for (uint32_t i = 0; i < f->n; i++)
-        f->sum[i] = fabs(f->residual[i]);
-    double sd = MAD_TO_SD * dlb_median(f->sum, f->n) * sqrt(f->n / freedom);
-    for (uint32_t i = 0; i < f->n; i++) {
-        double kept = fmin(fmax(f->residual[i], -CLIP * sd), CLIP * sd);
-        f->y[i] = f->cell[reps[i].cell] + f->block[reps[i].block] + kept;
-    }
+        f->scratch[i] = fabs(f->residual[i]);
+    double sd = MAD_TO_SD * dlb_median(f->scratch, f->n) * sqrt(f->n / freedom);
+    for (uint32_t i = 0; i < f->n; i++)
+        f->y[i] = fitted(f, i) + fmin(fmax(f->residual[i], -CLIP * sd), CLIP * sd);
 }
 
-static bool open_fit(struct fit *f, const struct dlb_noise_rep *reps, uint32_t n)
+static void open_fit(struct fit *f, const struct dlb_noise_rep *reps, uint32_t n)
 {
-    *f = (struct fit){.n = n};
+    *f = (struct fit){.n = n, .n_ids = 1};
     for (uint32_t i = 0; i < n; i++) {
-        f->n_cells = reps[i].cell >= f->n_cells ? reps[i].cell + 1 : f->n_cells;
-        f->n_blocks = reps[i].block >= f->n_blocks ? reps[i].block + 1 : f->n_blocks;
+        f->n_ids = reps[i].cell >= f->n_ids ? reps[i].cell + 1 : f->n_ids;
+        f->n_ids = reps[i].block >= f->n_ids ? reps[i].block + 1 : f->n_ids;
     }
-    size_t n_effects = (size_t)f->n_cells + f->n_blocks;
-    f->y = calloc(3 * (size_t)n + 2 * n_effects, sizeof(*f->y));
-    f->count = calloc(n_effects, sizeof(*f->count));
-    if (!f->y || !f->count)
-        return false;
+    f->reps = dlb_mem_array(n, sizeof(*f->reps));
+    f->y = dlb_mem_array(3 * (size_t)n, sizeof(*f->y));
+    f->cell = dlb_mem_array(3 * (size_t)f->n_ids, sizeof(*f->cell));
+    f->in_cell = dlb_mem_array(2 * (size_t)f->n_ids, sizeof(*f->in_cell));
     f->residual = f->y + n;
-    f->cell = f->residual + n;
-    f->block = f->cell + f->n_cells;
-    f->sum = f->block + f->n_blocks; /* [n + n_effects] */
-    for (uint32_t i = 0; i < n; i++)
-        f->y[i] = log(reps[i].rate);
-    return true;
+    f->scratch = f->residual + n;
+    f->block = f->cell + f->n_ids;
+    f->sum = f->block + f->n_ids;
+    f->in_block = f->in_cell + f->n_ids;
+    if (n > 0)
+        memcpy(f->reps, reps, n * sizeof(*reps));
+    drop_single(f);
+    for (uint32_t i = 0; i < f->n; i++)
+        f->y[i] = log(f->reps[i].rate);
+}
+
+static void close_fit(struct fit *f)
+{
+    free(f->reps);
+    free(f->y);
+    free(f->cell);
+    free(f->in_cell);
 }
 
 void dlb_noise_of(const struct dlb_noise_rep *reps, uint32_t n, uint32_t n_each,
                   struct dlb_noise *out)
 {
-    struct fit f = {.n = 0};
+    struct fit f;
     double squares = 0;
     *out = (struct dlb_noise){.sd_frac = (double)NAN, .floor_frac = (double)NAN};
-    if (n < 2 || n_each == 0 || !open_fit(&f, reps, n))
-        goto out;
-    uint32_t n_cells = n_used(&f, reps, true), n_blocks = n_used(&f, reps, false);
-    bool blocks = n_cells > 1 && n > n_cells + n_blocks - 1;
-    uint32_t taken = n_cells + (blocks ? n_blocks - 1 : 0);
-    if (n <= taken)
-        goto out;
-    out->n_freedom = n - taken;
-    fit(&f, reps, blocks);
-    for (int round = 0; round < CLIP_ROUNDS; round++) {
-        clip(&f, reps, out->n_freedom);
-        fit(&f, reps, blocks);
+    open_fit(&f, reps, n);
+    uint32_t taken = f.n_cells + (f.blocks ? f.n_blocks - 1 : 0);
+    if (f.n > taken && n_each > 0) {
+        out->n_freedom = f.n - taken;
+        fit(&f);
+        for (int round = 0; round < CLIP_ROUNDS; round++) {
+            clip(&f, out->n_freedom);
+            fit(&f);
+        }
+        for (uint32_t i = 0; i < f.n; i++)
+            squares += f.residual[i] * f.residual[i];
+        out->sd_frac = sqrt(squares / out->n_freedom);
+        double se = out->sd_frac * sqrt(2.0 / n_each) * (n_each > 2 ? MEDIAN_SE : 1);
+        out->floor_frac = -expm1(-dlb_t_95(out->n_freedom) * se);
     }
-    for (uint32_t i = 0; i < n; i++)
-        squares += f.residual[i] * f.residual[i];
-    out->sd_frac = sqrt(squares / out->n_freedom);
-    double se = out->sd_frac * sqrt(2.0 / n_each) * (n_each > 2 ? MEDIAN_SE : 1);
-    out->floor_frac = -expm1(-dlb_t_95(out->n_freedom) * se);
-out:
-    free(f.y);
-    free(f.count);
+    close_fit(&f);
 }
 
 bool dlb_noise_equal(const struct dlb_noise *noise, const double *a, const double *b, uint32_t n,

@@ -22,7 +22,8 @@ struct dlb_noise {
 };
 
 /* ln(rate) = cell + block + noise; residuals beyond three robust standard deviations are clipped,
- * because medians are not moved by them either. Blocks are left out where there is one cell.
+ * because medians are not moved by them either. Blocks are left out where there is one cell, and
+ * cells and blocks that have one repetition, which tell nothing.
  * n_each: repetitions of each of two cells that are compared. */
 void dlb_noise_of(const struct dlb_noise_rep *reps, uint32_t n, uint32_t n_each,
                   struct dlb_noise *out);

@@ -106,6 +106,21 @@ static void test_one_cell(void **state)
     assert_true(fabs(noise.floor_frac + expm1(-4.303 * 0.01 * 1.2533 * sqrt(2.0 / 3))) < 0.001);
 }
 
+/* As a search leaves them, which repeats only its last cells: what ran once tells nothing, and does
+ * not make the others' noise smaller. */
+static void test_cells_that_ran_once(void **state)
+{
+    (void)state;
+    const struct dlb_noise_rep reps[] = {{0, 0, 10}, {1, 0, 20}, {2, 0, 40},  {3, 0, 80},
+                                         {4, 0, 99}, {4, 1, 99}, {4, 2, 101}, {5, 3, 7}};
+    struct dlb_noise all, last;
+    dlb_noise_of(reps, 8, 3, &all);
+    dlb_noise_of(reps + 4, 3, 3, &last);
+    assert_int_equal(all.n_freedom, 2);
+    assert_true(last.floor_frac > 0.04);
+    assert_true(all.sd_frac == last.sd_frac && all.floor_frac == last.floor_frac);
+}
+
 static void test_equal_repetitions_have_none(void **state)
 {
     (void)state;
@@ -121,6 +136,7 @@ int main(void)
         cmocka_unit_test(test_equal_cells_stay_below_it),
         cmocka_unit_test(test_too_few),
         cmocka_unit_test(test_one_cell),
+        cmocka_unit_test(test_cells_that_ran_once),
         cmocka_unit_test(test_equal_repetitions_have_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
