@@ -23,10 +23,11 @@ void dlb_os_process(struct dlb_os_process *out);
 void dlb_os_process_add(struct dlb_os_process *into, const struct dlb_os_process *from);
 
 struct dlb_os_thread {
-    uint64_t run_ns;      /* /proc/self/task/<tid>/schedstat, first field: time on a core */
+    uint64_t run_ns;      /* /proc/<tid>/schedstat, first field: time on a core */
     uint64_t runqueue_ns; /* second field: runnable, but no core */
 };
-void dlb_os_thread(int32_t tid, struct dlb_os_thread *out); /* tid 0: the caller */
+/* tid 0: the caller. Of another process that of its first thread has the process's number. */
+void dlb_os_thread(int32_t tid, struct dlb_os_thread *out);
 
 /* Everything that the kernel accounts to the calling thread, with the time of the reading.
  * Between two readings, blocked time is what remains: neither on a core nor waiting for one. */

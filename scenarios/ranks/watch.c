@@ -5,6 +5,7 @@
 #include "core/base/pause.h"
 #include "core/base/process.h"
 #include "core/base/remove.h"
+#include "core/host/osacct.h"
 #include "core/host/stuck.h"
 #include "scenarios/ranks/speaker.h"
 
@@ -147,6 +148,14 @@ static void cancel_here(struct dlb_ranks_watch *w)
         cancel_runner(w);
 }
 
+/* How long the runner has waited for a CPU since it began; 0 where the kernel does not count. */
+static uint64_t runner_starved_ns(const struct dlb_ranks_watch *w)
+{
+    struct dlb_os_thread thread;
+    dlb_os_thread(w->how->runner, &thread);
+    return thread.runqueue_ns == DLB_NOT_MEASURED ? 0 : thread.runqueue_ns;
+}
+
 void dlb_ranks_watch_command(struct dlb_ranks_watch *w, bool begins, bool answered)
 {
     w->in_command = begins;
@@ -154,6 +163,7 @@ void dlb_ranks_watch_command(struct dlb_ranks_watch *w, bool begins, bool answer
     w->n_commands += begins;
     w->cancelled = false;
     w->signs_ns = dlb_now_ns();
+    w->starved_ns = runner_starved_ns(w);
     if (!begins)
         return;
     if (w->cancel_heard >= w->n_commands)
@@ -197,15 +207,21 @@ static void take(struct dlb_ranks_watch *w, const struct dlb_ranks_note *note, u
         take_cancel(w, note->number);
 }
 
-/* A runner signs several times a second while it watches a cell. */
+/* A runner signs several times a second while it watches a cell. One that no CPU has run, on a
+ * machine with too many processes, does not hang. */
 static void look_at_runner(struct dlb_ranks_watch *w, uint64_t now_ns)
 {
     uint64_t n = atomic_load(&w->how->meet->n_signs);
-    if (n != w->n_signs || !w->busy) {
+    if (n != w->n_signs) {
         w->n_signs = n;
         w->signs_ns = now_ns;
+        w->starved_ns = runner_starved_ns(w);
     }
     if (!w->busy || w->runner_ended || now_ns - w->signs_ns <= w->how->deadline_ns)
+        return;
+    uint64_t starved_ns = runner_starved_ns(w);
+    if (starved_ns > w->starved_ns &&
+        now_ns - w->signs_ns <= w->how->deadline_ns + (starved_ns - w->starved_ns))
         return;
     char why[sizeof(w->lost.text)], where[100];
     bool known = dlb_stuck_in(w->how->runner, where, sizeof(where));

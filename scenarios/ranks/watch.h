@@ -32,6 +32,7 @@ struct dlb_ranks_watch {
     int status;            /* of the runner, if it has ended */
     uint64_t looked_ns, told_ns; /* when it last looked and told */
     uint64_t n_signs, signs_ns;  /* of the runner while it watches a cell: the last, and when */
+    uint64_t starved_ns;         /* how long it had waited for a CPU by then */
     struct dlb_ranks_seen *seen; /* [size] owned; ranks other than 0 look at its alone */
     struct dlb_ranks_note lost;  /* if over: who */
     char *scratch; /* the runner's own folder, which it removes itself, unless it is killed; owned;

@@ -2,10 +2,12 @@
  * ranks, cells meet, and a rank that dies or hangs is named. */
 #include "core/base/clock.h"
 #include "core/base/json.h"
+#include "core/host/osacct.h"
 #include "scenarios/ranks/team.h"
 #include "tests/support/fake_job.h"
 #include "tests/support/fake_parts.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -334,6 +336,58 @@ static void test_pause(void **state)
         assert_int_equal(codes[i], 0);
 }
 
+/* --- a runner that no CPU has run for longer than the deadline has not hung */
+
+static void on_one_cpu(int policy)
+{
+    static const struct sched_param param = {.sched_priority = 0};
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET((size_t)sched_getcpu(), &cpus);
+    (void)sched_setaffinity(0, sizeof(cpus), &cpus);
+    (void)sched_setscheduler(0, policy, &param);
+}
+
+/* Beside a process that needs all of its CPU. */
+static int starve(struct dlb_link *link)
+{
+    struct dlb_os_self begun, now;
+    int code = begin_next(link);
+    on_one_cpu(SCHED_OTHER);
+    pid_t other = fork();
+    if (other == 0) {
+        (void)alarm(TEST_S);
+        for (;;)
+            ;
+    }
+    on_one_cpu(SCHED_IDLE);
+    dlb_os_self(&begun);
+    do {
+        dlb_os_self(&now);
+    } while (now.now_ns - begun.now_ns < PAUSE_NS);
+    (void)kill(other, SIGKILL);
+    (void)waitpid(other, NULL, 0);
+    on_one_cpu(SCHED_OTHER);
+    if (now.runqueue_ns - begun.runqueue_ns < DEADLINE_NS)
+        code = 60;
+    code = code ? code : answer_as(link, DLB_SAY_ANSWER);
+    return code ? code : await_end(link);
+}
+
+static void test_starved_runner(void **state)
+{
+    (void)state;
+    part_fn *const parts[FAKE_RANKS] = {lead_through, starve, last_through};
+    int codes[FAKE_RANKS];
+    struct dlb_os_self self;
+    dlb_os_self(&self);
+    if (self.runqueue_ns == DLB_NOT_MEASURED)
+        skip();
+    run_ranks(parts, codes);
+    for (int i = 0; i < FAKE_RANKS; i++)
+        assert_int_equal(codes[i], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_killed_runner),    cmocka_unit_test(test_stopped_runner),
         cmocka_unit_test(test_stopped_speaker),  cmocka_unit_test(test_early_end),
         cmocka_unit_test(test_early_cancel),     cmocka_unit_test(test_pause),
+        cmocka_unit_test(test_starved_runner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
