@@ -142,13 +142,13 @@ patience_s=60
 data="--set dataset.format=webdataset --set dataset.codec=raw --set dataset.path=data"
 type_line "clear; $dlbench gen $data --set generate.samples=150000 --set generate.sample_bytes=1024 >answer.txt"
 until_screen '^dlbench gen '
-expect_screen '\] +[0-9]+%'
-expect_screen ' samples/s '
+until_screen '\] +[0-9]+%'
+until_screen ' samples/s '
 expect_no_screen '^workers'
 until_ended 0
 type_line "clear; $dlbench convert data other --format webdataset >answer.txt"
 until_screen '^dlbench convert '
-expect_screen ' of 150,000 samples'
+until_screen ' of 150,000 samples'
 until_ended 0
 expect_restored
 
