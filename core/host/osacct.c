@@ -82,7 +82,15 @@ void dlb_os_schedstat_at(const char *path, struct dlb_os_thread *out)
 void dlb_os_thread(int32_t tid, struct dlb_os_thread *out)
 {
     char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%d/schedstat", tid == 0 ? (int)gettid() : (int)tid);
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/schedstat",
+                   tid == 0 ? (int)gettid() : (int)tid);
+    dlb_os_schedstat_at(path, out);
+}
+
+void dlb_os_first_thread(pid_t pid, struct dlb_os_thread *out)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
     dlb_os_schedstat_at(path, out);
 }
 

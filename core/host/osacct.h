@@ -8,6 +8,7 @@
 #include "core/base/json.h"
 
 #include <stdint.h>
+#include <sys/types.h>
 
 struct dlb_os_process {
     uint64_t utime_ns, stime_ns; /* getrusage(RUSAGE_SELF) */
@@ -23,11 +24,13 @@ void dlb_os_process(struct dlb_os_process *out);
 void dlb_os_process_add(struct dlb_os_process *into, const struct dlb_os_process *from);
 
 struct dlb_os_thread {
-    uint64_t run_ns;      /* /proc/<tid>/schedstat, first field: time on a core */
+    uint64_t run_ns;      /* /proc/self/task/<tid>/schedstat, first field: time on a core */
     uint64_t runqueue_ns; /* second field: runnable, but no core */
 };
-/* tid 0: the caller. Of another process that of its first thread has the process's number. */
-void dlb_os_thread(int32_t tid, struct dlb_os_thread *out);
+void dlb_os_thread(int32_t tid, struct dlb_os_thread *out); /* tid 0: the caller */
+
+/* Of another process's first thread, by the numbers that /proc has. A wait counts when it ends. */
+void dlb_os_first_thread(pid_t pid, struct dlb_os_thread *out);
 
 /* Everything that the kernel accounts to the calling thread, with the time of the reading.
  * Between two readings, blocked time is what remains: neither on a core nor waiting for one. */

@@ -152,7 +152,7 @@ static void cancel_here(struct dlb_ranks_watch *w)
 static uint64_t runner_starved_ns(const struct dlb_ranks_watch *w)
 {
     struct dlb_os_thread thread;
-    dlb_os_thread(w->how->runner, &thread);
+    dlb_os_first_thread(w->how->runner, &thread);
     return thread.runqueue_ns == DLB_NOT_MEASURED ? 0 : thread.runqueue_ns;
 }
 
@@ -207,8 +207,8 @@ static void take(struct dlb_ranks_watch *w, const struct dlb_ranks_note *note, u
         take_cancel(w, note->number);
 }
 
-/* A runner signs several times a second while it watches a cell. One that no CPU has run, on a
- * machine with too many processes, does not hang. */
+/* A runner signs several times a second while it watches a cell. One that waits its turn, on a
+ * machine with too many processes, does not hang: waits for a CPU that have ended do not count. */
 static void look_at_runner(struct dlb_ranks_watch *w, uint64_t now_ns)
 {
     uint64_t n = atomic_load(&w->how->meet->n_signs);
@@ -226,7 +226,7 @@ static void look_at_runner(struct dlb_ranks_watch *w, uint64_t now_ns)
     char why[sizeof(w->lost.text)], where[100];
     bool known = dlb_stuck_in(w->how->runner, where, sizeof(where));
     (void)snprintf(why, sizeof(why), "its runner hangs: no sign of life for %llu s%s%s",
-                   (unsigned long long)(w->how->deadline_ns / DLB_NS_PER_S), known ? ", " : "",
+                   (unsigned long long)((now_ns - w->signs_ns) / DLB_NS_PER_S), known ? ", " : "",
                    known ? where : "");
     (void)kill(w->how->runner, SIGKILL); /* before the launcher ends this process: it would stay */
     lose_own(w, 0, why);
