@@ -55,15 +55,21 @@ static void end(int number)
     (void)raise(number);
 }
 
-/* Gives the terminal back, then stops. It goes on here. */
+/* Gives the terminal back, then stops. It goes on here. The signal is let through: thread
+ * sanitizer's handlers run with all of them blocked, and this one would come again for ever. */
 static void stop(int number)
 {
     struct sigaction by_default = {.sa_handler = SIG_DFL}, ours;
+    sigset_t one, before;
     int saved = errno;
 
     dlb_restore_now();
     (void)sigaction(number, &by_default, &ours);
+    (void)sigemptyset(&one);
+    (void)sigaddset(&one, number);
+    (void)pthread_sigmask(SIG_UNBLOCK, &one, &before);
     (void)raise(number);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)sigaction(number, &ours, NULL);
     errno = saved;
 }
