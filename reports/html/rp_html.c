@@ -174,12 +174,12 @@ static void compare_answer(const json_t *doc, struct dlb_text *out)
     said(dlb_findings_noise, doc, out);
 }
 
+/* Letters from right to left turn nothing around them. */
 static void put_known(struct dlb_text *out, const char *before, const char *words)
 {
     if (!words[0])
         return;
-    dlb_text_printf(out, "%s<bdi>",
-                    before); /* letters from right to left turn nothing around them */
+    dlb_text_printf(out, "%s<bdi>", before);
     dlb_markup_text(out, words, DLB_MARKUP_HTML);
     dlb_text_printf(out, "</bdi>");
 }

@@ -102,11 +102,11 @@ static void note(const json_t *const *docs, uint32_t n, struct dlb_sheet *out)
     if (data_differ)
         dlb_text_printf(&out->note, "The data sets are not the same: compare rates only if the "
                                     "samples are alike. ");
-    if (pipelines_differ)
+    if (pipelines_differ) {
         out->chart = DLB_CHART_NONE; /* bars on one axis would compare them */
-    if (pipelines_differ)
         dlb_text_printf(&out->note, "Some load with PyTorch and some with dlbench's own loaders: "
                                     "never compare one with the other. ");
+    }
     if (busy)
         dlb_text_printf(&out->note, "Some were measured on a machine that was too busy. ");
     dlb_text_printf(&out->note, "Each interval is that of one result; it does not cover what "
