@@ -236,7 +236,7 @@ static void say_caveats(const json_t *doc, const struct dlb_report_opts *opts, u
     dlb_text_free(&title);
 }
 
-void dlb_answer_next(const json_t *doc, struct dlb_text *out)
+void dlb_answer_next(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const char *again = dlb_json_text(doc, "arguments");
     bool known = json_is_string(json_object_get(doc, "arguments"));
@@ -244,6 +244,8 @@ void dlb_answer_next(const json_t *doc, struct dlb_text *out)
                  *verdict = json_object_get(doc, "verdict");
     bool is_run = has_text(doc, "command", "run"), is_sweep = has_text(doc, "command", "sweep");
     bool undecided = is_sweep && json_is_null(json_object_get(doc, "recommended_cell"));
+    bool settled = is_sweep && !undecided && !dlb_json_is_true(doc, "partial") &&
+                   dlb_json_text(doc, "pytorch")[0];
     double minutes = dlb_json_number(json_object_get(doc, "config"), "sweep.max_minutes");
     struct dlb_text line = {0};
     if (known && is_run &&
@@ -252,10 +254,13 @@ void dlb_answer_next(const json_t *doc, struct dlb_text *out)
     else if (known && undecided && has_text(detail, "stopped", "budget") && minutes > 0)
         dlb_text_printf(&line, "Next: dlbench sweep%s --sweep.max_minutes %.4g", again,
                         3 * minutes);
-    else if (is_sweep && !undecided && has_text(dlb_ranked_offered(doc), "pipeline", "pytorch"))
-        dlb_text_printf(&line, "Next: in the training, for batch in dlbench.watch(loader) "
-                               "(python/dlbench.py) shows whether it waits.");
-    if (line.len_bytes) { /* commands stay one line, so that they can be copied */
+    else if (known && undecided && has_text(detail, "stopped", "noise"))
+        dlb_text_printf(&line, "Next, on a quieter machine: dlbench sweep%s", again);
+    else if (settled)
+        dlb_text_fold(
+            out, "Next: in training, dlbench.watch(loader) (python/dlbench.py) shows the waits.", 0,
+            n_columns);
+    if (line.len_bytes) { /* a command stays one line, so that it can be copied */
         dlb_text_plain(out, line.data, line.len_bytes);
         dlb_text_printf(out, "\n");
     }
@@ -329,7 +334,7 @@ void dlb_answer(const json_t *doc, const struct dlb_report_opts *opts, uint32_t 
 
     say_words(doc, n_columns, all_rows, &words);
     dlb_text_printf(&last, "\n");
-    dlb_answer_next(doc, &last);
+    dlb_answer_next(doc, n_columns, &last);
     say_place(opts, &last);
     uint32_t used = n_rows(&words, n_columns) + n_rows(&last, n_columns);
     if (!opts->verbose && used + CAVEATS_ROWS > rows) {

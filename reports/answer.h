@@ -23,7 +23,7 @@ void dlb_answer_title(const json_t *doc, char *title, size_t n_title);
 void dlb_answer_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
 /* The command to run next, or what to do; nothing where nothing is known. */
-void dlb_answer_next(const json_t *doc, struct dlb_text *out);
+void dlb_answer_next(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
 /* The last line: where the result lies. Nothing without a folder. */
 void dlb_answer_place(const struct dlb_report_opts *opts, struct dlb_text *out);

@@ -133,7 +133,7 @@ static void put_answer(struct dlb_text *out, const json_t *doc)
     dlb_findings_noise(doc, &words);
     put_said(out, "", &words);
     put_settings(out, doc);
-    dlb_answer_next(doc, &words);
+    dlb_answer_next(doc, 0, &words);
     put_said(out, "", &words);
 }
 

@@ -150,7 +150,7 @@ static void answer(const json_t *doc, uint32_t result, struct dlb_text *out)
         dlb_html_element(out, "p", "", dlb_json_text(doc, "recommendation"));
     settings(doc, result, out);
     said(dlb_findings_noise, doc, out);
-    dlb_answer_next(doc, &next);
+    dlb_answer_next(doc, 0, &next);
     dlb_html_lines(out, "p", next.data ? next.data : "");
     dlb_text_free(&next);
 }

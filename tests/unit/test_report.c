@@ -123,6 +123,34 @@ static void test_the_next_step_is_a_command(void **state)
     json_decref(doc);
 }
 
+/* A sweep that noise ended is to be repeated, one that time ended to have more of it, and settings
+ * that are offered are to be tried, whosever loader they were measured with. */
+static void test_each_end_of_a_sweep_has_a_next_step(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *stopped, *has, *has_not;
+    } ends[] = {
+        {"noise", "dlbench sweep --config 'a-b'\n", "dlbench.watch("},
+        {"budget", "dlbench sweep --config 'a-b' --sweep.max_minutes 15\n", "dlbench.watch("},
+        {"interrupted", "Result: ", "Next"},
+        {"decided", "dlbench.watch(", "dlbench sweep"}};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        json_t *doc = sweep();
+        bool decided = strcmp(ends[i].stopped, "decided") == 0;
+        json_object_set_new(doc, "arguments", json_string(" --config 'a-b'"));
+        json_object_set_new(json_object_get(doc, "config"), "sweep.max_minutes", json_real(5));
+        json_object_set_new(doc, "recommendation_detail",
+                            json_pack("{ss}", "stopped", ends[i].stopped));
+        json_object_set_new(doc, "recommended_cell", decided ? json_integer(4) : json_null());
+        char *text = rendered(doc, "terminal", 80);
+        assert_has(text, ends[i].has);
+        assert_null(strstr(strstr(text, "Verdict: "), ends[i].has_not));
+        free(text);
+        json_decref(doc);
+    }
+}
+
 /* Several accelerators are shown with each definition of utilisation; a single one is not. */
 static void test_accelerators_are_told_of(void **state)
 {
@@ -439,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_the_answer_fits_the_screen),
         cmocka_unit_test(test_demand_and_supply),
         cmocka_unit_test(test_the_next_step_is_a_command),
+        cmocka_unit_test(test_each_end_of_a_sweep_has_a_next_step),
         cmocka_unit_test(test_accelerators_are_told_of),
         cmocka_unit_test(test_a_reason_is_told_once),
         cmocka_unit_test(test_the_noise_floor_is_told),
