@@ -3,6 +3,11 @@
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 n_ranks=4
 
+if [ "${DLB_SANITIZE-}" = thread ]; then
+    export TSAN_OPTIONS="${TSAN_OPTIONS-} suppressions=$DLB_SOURCE_DIR/tests/tsan.supp"
+    export UCX_MEM_EVENTS=no # MPICH's UCX hooks madvise, and is called in a thread that the sanitizer has already closed: a crash inside of it
+fi
+
 # The implementations that this build has a module for, and whose launcher is there.
 find_mpi() {
     implementations=()
