@@ -23,6 +23,18 @@ struct dlb_link *dlb_together(void)
     return is_linked ? &link_here : NULL;
 }
 
+int dlb_together_share(const char *format, bool many_files, bool *shared, struct dlb_err *err)
+{
+    struct dlb_link *link = dlb_together();
+    json_t *nodes = NULL;
+    *shared = link && link->size > 1 && many_files;
+    if (link && link->size > 1 && !many_files)
+        dlb_say_note("format %s is written by rank 0 alone", format);
+    int rc = *shared ? dlb_team_greet(link, &nodes, err) : DLB_OK;
+    json_decref(nodes);
+    return rc;
+}
+
 #define AFTER_RANK_0_NS (2 * DLB_NS_PER_S)
 
 /* Of an error that all ranks meet only rank 0's is to be read: when it ends most launchers kill the

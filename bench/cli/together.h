@@ -20,6 +20,11 @@ void dlb_together_end(void);
 /* The ranks of this run; NULL: no launcher started it. */
 struct dlb_link *dlb_together(void);
 
+/* Whether the ranks share the work of writing this format; a note says so if rank 0 alone writes a
+ * format that is one file. They write one data set only if they run one program:
+ * DLB_ERR_RANKS_PROGRAM. */
+int dlb_together_share(const char *format, bool many_files, bool *shared, struct dlb_err *err);
+
 /* Sets run.world to the number of ranks. DLB_ERR_RANKS_SETTINGS if the user set run.rank or
  * run.world. `link`: NULL where no launcher started ranks, then nothing is done. */
 int dlb_together_settings(const struct dlb_link *link, struct dlb_config *cfg, struct dlb_err *err);

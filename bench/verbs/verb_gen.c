@@ -12,7 +12,6 @@
 #include "formats/generate/generate.h"
 #include "formats/generate/mark.h"
 #include "formats/generate/verify.h"
-#include "scenarios/ranks/team.h"
 #include "scenarios/ranks/team_gen.h"
 #include "scenarios/spec/spec.h"
 
@@ -87,24 +86,6 @@ static int together(void *ctx, const struct dlb_gen *gen, const char *id, uint64
 {
     const struct watched *watched = ctx;
     return dlb_team_generate(&watched->team, gen, id, n_written, err);
-}
-
-/* They write one data set only if they run one program. */
-static int greet(struct dlb_link *link, struct dlb_err *err)
-{
-    json_t *nodes = NULL;
-    int rc = dlb_team_greet(link, &nodes, err);
-    json_decref(nodes);
-    return rc;
-}
-
-/* Whether the ranks share the work. */
-static bool is_shared(const struct dlb_link *link, const struct dlb_gen *gen)
-{
-    bool shared = gen->format->generator && gen->format->generator->units(gen) > 1;
-    if (link && link->size > 1 && !shared)
-        dlb_say_note("format %s is written by rank 0 alone", gen->format->name);
-    return link && link->size > 1 && shared;
 }
 
 /* Opens the finished data set: its figures are read back from disk, and some samples compared. */
@@ -183,13 +164,12 @@ static int generate(const struct dlb_args *args, const struct dlb_gen *gen, uint
                                   dlb_gen_total_bytes(gen) / (uint64_t)gen->opts->samples};
     struct dlb_gen_progress progress = {report, &watched, &dlb_interrupted, damaged, NULL};
     json_t *config = dlb_config_said(args->cfg);
-    int status = DLB_OK;
+    bool many = gen->format->generator && gen->format->generator->units(gen) > 1, shared;
+    int status = dlb_together_share(gen->format->name, many, &shared, err);
 
     watched.team = (struct dlb_team_gen){dlb_together(), config, &progress};
-    if (is_shared(dlb_together(), gen)) {
+    if (shared)
         progress.together = together;
-        status = greet(dlb_together(), err);
-    }
     if (status != DLB_OK) {
         json_decref(config);
         return status;
