@@ -36,20 +36,25 @@ static int grow(struct dlb_keys *keys, const char *path, struct dlb_err *err)
     return DLB_OK;
 }
 
-struct dlb_key *dlb_keys_at(struct dlb_keys *keys, const char *key, size_t n_bytes,
-                            const char *path, struct dlb_err *err)
+struct dlb_key *dlb_keys_at_hash(struct dlb_keys *keys, uint64_t hash, const char *path,
+                                 struct dlb_err *err)
 {
-    uint64_t hash = dlb_hash64(key, n_bytes, 0);
-
     if (keys->n >= keys->cap / 2 && grow(keys, path, err) != DLB_OK)
         return NULL;
-    hash += hash == 0; /* 0: an empty slot */
     struct dlb_key *at = find(keys, hash);
     if (!at->hash) {
         at->hash = hash;
         keys->n++;
     }
     return at;
+}
+
+struct dlb_key *dlb_keys_at(struct dlb_keys *keys, const char *key, size_t n_bytes,
+                            const char *path, struct dlb_err *err)
+{
+    uint64_t hash = dlb_hash64(key, n_bytes, 0);
+
+    return dlb_keys_at_hash(keys, hash + (hash == 0), path, err); /* 0: an empty slot */
 }
 
 uint64_t dlb_keys_bytes(const struct dlb_keys *keys)

@@ -24,6 +24,9 @@ struct dlb_keys {
  * with the source's `path`. */
 struct dlb_key *dlb_keys_at(struct dlb_keys *keys, const char *key, size_t n_bytes,
                             const char *path, struct dlb_err *err);
+/* The same by the hash of an entry, perhaps of another set. */
+struct dlb_key *dlb_keys_at_hash(struct dlb_keys *keys, uint64_t hash, const char *path,
+                                 struct dlb_err *err);
 uint64_t dlb_keys_bytes(const struct dlb_keys *keys);
 void dlb_keys_clear(struct dlb_keys *keys); /* keeps the memory */
 void dlb_keys_free(struct dlb_keys *keys);

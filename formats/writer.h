@@ -21,6 +21,9 @@ struct dlb_write {
     const char *path;             /* of what is made: a file or a folder */
     const void *opts;             /* the format's own options, or NULL */
     const struct dlb_shape *from; /* of the data set that is converted */
+    /* A folder of this writer's own, where other processes write to the same path at the same time,
+     * which may exist: for what `join` needs of `finish`. NULL: this writer writes all samples. */
+    const char *aside;
 };
 
 struct dlb_writer {
@@ -32,6 +35,15 @@ struct dlb_writer {
     int (*add)(void *wr, const struct dlb_sample *sample, struct dlb_err *err);
     int (*finish)(void *wr, struct dlb_err *err); /* the last bytes, and closes the files */
     void (*close)(void *wr);                      /* frees; called after any failure too */
+
+    /* A format of several files, whose names and content depend on the numbers of their samples
+     * (dlb_sample.index) alone, may be written by several processes: how many samples one file has
+     * at most. NULL: by one. */
+    uint64_t (*unit_samples)(const void *opts);
+    /* Once all of them have finished: what only one process can write. `aside`: the folders of
+     * all n. Optional. */
+    int (*join)(const struct dlb_write *how, const char *const *aside, uint32_t n,
+                struct dlb_err *err);
 };
 
 /* Whether field `f` only repeats the sample's label in decimal ("cls" of WebDataset). A format that

@@ -2,6 +2,7 @@
 
 #include "core/base/escape.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int check_names(const struct dlb_sample *sample, struct dlb_err *err)
@@ -55,6 +56,14 @@ static int fail_halves(const struct dlb_sample *sample, struct dlb_err *err)
                     DLB_CUT_KEY(sample->key, sample->n_key_bytes, 128));
 }
 
+static int fail_twice(const struct dlb_sample *sample, struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_ERR_SAMPLE_KEY_TWICE, sample->path, sample->offset_bytes,
+                    "the key \"%.*s\" is there twice, in places that are not adjacent: half of a "
+                    "sample, or another sample? Write the shard again, sorted by key",
+                    DLB_CUT_KEY(sample->key, sample->n_key_bytes, 128));
+}
+
 static void forget_keys(struct dlb_convert_check *check, uint32_t shard)
 {
     if (shard != check->shard && dlb_keys_bytes(&check->keys) > check->most_key_bytes) {
@@ -64,7 +73,28 @@ static void forget_keys(struct dlb_convert_check *check, uint32_t shard)
     check->shard = shard;
 }
 
+enum verdict { FINE, TWICE, HALVES };
+
 /* A key is a sample's own within a shard. Shards may use the same keys for other samples. */
+static enum verdict take_key(struct dlb_key *known, uint32_t shard, uint32_t fields)
+{
+    if (known->fields && known->place == shard)
+        return TWICE;
+    if (known->fields && are_halves(known->fields, fields))
+        return HALVES;
+    known->place = shard;
+    known->fields |= fields;
+    return FINE;
+}
+
+static int log_key(const struct dlb_convert_check *check, const struct dlb_convert_seen *seen,
+                   struct dlb_err *err)
+{
+    if (!check->log || fwrite(seen, sizeof *seen, 1, check->log) == 1)
+        return DLB_OK;
+    return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "writing a list of keys");
+}
+
 static int check_key(struct dlb_convert_check *check, const struct dlb_sample *sample,
                      uint32_t shard, struct dlb_err *err)
 {
@@ -79,18 +109,38 @@ static int check_key(struct dlb_convert_check *check, const struct dlb_sample *s
         dlb_keys_at(&check->keys, sample->key, sample->n_key_bytes, sample->path, err);
     if (!known)
         return (int)err->status;
-    bool again = known->fields && known->place == shard;
-    bool halves = known->fields && !again && are_halves(known->fields, fields);
-    known->place = shard;
-    known->fields |= fields;
-    if (halves)
+    enum verdict verdict = take_key(known, shard, fields);
+    if (verdict == HALVES)
         return fail_halves(sample, err);
-    if (!again)
-        return DLB_OK;
-    return dlb_fail(err, DLB_ERR_SAMPLE_KEY_TWICE, sample->path, sample->offset_bytes,
-                    "the key \"%.*s\" is there twice, in places that are not adjacent: half of a "
-                    "sample, or another sample? Write the shard again, sorted by key",
-                    DLB_CUT_KEY(sample->key, sample->n_key_bytes, 128));
+    if (verdict == TWICE)
+        return fail_twice(sample, err);
+    const struct dlb_convert_seen seen = {known->hash, sample->index, shard, fields};
+    return log_key(check, &seen, err);
+}
+
+/* In the order in which `check` knows the names. */
+static uint32_t translated(struct dlb_convert_check *check, const struct dlb_convert_check *theirs,
+                           uint32_t fields)
+{
+    uint32_t out = fields & (LABEL | DESCRIPTION | OTHER_NAMES);
+
+    for (uint32_t i = 0; i < theirs->n_names; i++)
+        if (fields & (uint32_t)FIRST_NAME << i)
+            out |= bit_of(check, theirs->name[i]);
+    return out;
+}
+
+int dlb_convert_check_seen(struct dlb_convert_check *check, const struct dlb_convert_check *theirs,
+                           const struct dlb_convert_seen *seen, const char *path,
+                           struct dlb_err *err)
+{
+    forget_keys(check, seen->shard);
+    struct dlb_key *known = dlb_keys_at_hash(&check->keys, seen->key, path, err);
+
+    if (!known)
+        return (int)err->status;
+    enum verdict verdict = take_key(known, seen->shard, translated(check, theirs, seen->fields));
+    return verdict == FINE ? DLB_OK : DLB_END;
 }
 
 /* The first sample without, or with, what others have. */
@@ -190,4 +240,16 @@ int dlb_convert_check(struct dlb_convert_check *check, const struct dlb_sample *
 void dlb_convert_check_free(struct dlb_convert_check *check)
 {
     dlb_keys_free(&check->keys);
+}
+
+int dlb_convert_facet_join(struct dlb_convert_facet *facet, const struct dlb_convert_facet *theirs,
+                           struct dlb_err *err)
+{
+    if (facet->without.status == DLB_OK)
+        facet->without = theirs->without;
+    facet->some |= theirs->some;
+    if (!facet->some || facet->without.status == DLB_OK)
+        return DLB_OK;
+    *err = facet->without;
+    return (int)err->status;
 }

@@ -31,6 +31,20 @@ struct dlb_convert_watch {
     const atomic_bool *cancel; /* may be NULL */
 };
 
+/* What identifies a data set, as the first of several processes sees it. */
+struct dlb_convert_data {
+    uint64_t n_samples, n_bytes, id;
+};
+
+/* A step of a conversion by several processes. */
+struct dlb_convert_step {
+    enum dlb_convert_phase phase;
+    const char *part, *id; /* the temporary folder, and what was drawn for it; borrowed */
+    uint32_t n_processes;
+    struct dlb_convert_data seen; /* the source, or when checking the target */
+    bool fields;                  /* when checking: some sample has several fields */
+};
+
 struct dlb_convert {
     const struct dlb_dataset *from; /* open; its codec only decides which files are samples */
     const char *from_path;
@@ -39,6 +53,10 @@ struct dlb_convert {
     const char *to_path;
     bool overwrite; /* replaces to_path, once all succeeded */
     const struct dlb_convert_watch *watch;
+    /* Has n_processes do dlb_convert_share, each with a rank of its own, and returns when all have
+     * ended; ctx: the watch's. NULL: this process converts alone. */
+    int (*together)(void *ctx, const struct dlb_convert_step *step, struct dlb_err *err);
+    uint32_t n_processes;
 };
 
 struct dlb_converted {
@@ -58,5 +76,15 @@ struct dlb_converted {
  * everything written is removed. *out is filled in any case, but stays zero when the child process
  * of a library (formats/convert/apart.h) crashed or was interrupted. */
 int dlb_convert(const struct dlb_convert *how, struct dlb_converted *out, struct dlb_err *err);
+
+/* Whether several processes can write this format together. */
+bool dlb_convert_is_shared(const struct dlb_format *to);
+
+/* One process's share of a step: a range of the source's samples, or of the target's. What it finds
+ * is left in the temporary folder for dlb_convert, whose watch hears of it; `how`'s own watch hears
+ * of progress alone. `how` has no open source when checking. DLB_ERR_RANKS_DATA, and nothing is
+ * written, if this process sees another folder or another source. */
+int dlb_convert_share(const struct dlb_convert *how, const struct dlb_convert_step *step,
+                      uint32_t rank, struct dlb_err *err);
 
 #endif

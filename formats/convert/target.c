@@ -1,5 +1,6 @@
 #include "formats/convert/target.h"
 
+#include "core/base/io.h"
 #include "core/base/mem.h"
 #include "core/base/remove.h"
 #include "formats/format.h"
@@ -65,8 +66,10 @@ static const char *name_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Copies `path` without the slashes at its end, and takes it apart. */
-static int take_apart(struct dlb_convert_target *target, const char *path, struct dlb_err *err)
+/* Copies `path` without the slashes at its end, and takes it apart. `part`: the temporary folder;
+ * NULL: this process's. */
+static int take_apart(struct dlb_convert_target *target, const char *path, const char *part,
+                      struct dlb_err *err)
 {
     target->path = dlb_mem_text(path);
     for (size_t len = strlen(target->path); len > 1 && target->path[len - 1] == '/';)
@@ -78,7 +81,9 @@ static int take_apart(struct dlb_convert_target *target, const char *path, struc
     size_t n_parent = (size_t)(name - target->path);
     target->parent = dlb_mem_check(n_parent ? strndup(target->path, n_parent > 1 ? n_parent - 1 : 1)
                                             : strdup("."));
-    if (asprintf(&target->part, "%s" PART_WORD "%ld", target->path, (long)getpid()) < 0)
+    if (part)
+        target->part = dlb_mem_text(part);
+    else if (asprintf(&target->part, "%s" PART_WORD "%ld", target->path, (long)getpid()) < 0)
         return dlb_fail_memory(err, path, strlen(path) + 32);
     target->inside = dlb_mem_check(dlb_path_join(target->part, name));
     return DLB_OK;
@@ -174,6 +179,33 @@ out:
     return rc;
 }
 
+/* What the mark says. The machine is known by its boot, or, after another one, by its name: that of
+ * a container differs each time. */
+struct mark {
+    char id[DLB_MARK_ID], boot[DLB_MARK_ID], node[256];
+};
+
+static void name_machine(struct mark *mark)
+{
+    dlb_gen_mark_uuid("boot_id", mark->boot);
+    (void)gethostname(mark->node, sizeof mark->node - 1);
+}
+
+static bool read_mark(int fd, struct mark *mark)
+{
+    return pread(fd, mark, sizeof *mark, 0) == (ssize_t)sizeof *mark;
+}
+
+/* NFS may not lock across machines, so that a lock taken here says nothing of that process. */
+static bool is_elsewhere(int fd)
+{
+    struct mark here = {.id = ""}, mark;
+
+    name_machine(&here);
+    return read_mark(fd, &mark) && memcmp(mark.boot, here.boot, sizeof mark.boot) != 0 &&
+           memcmp(mark.node, here.node, sizeof mark.node) != 0;
+}
+
 /* Removes the folder of an earlier conversion to the same target, if that process is dead. A folder
  * without the mark is removed only if it is empty: either it is not ours, or its process was killed
  * before it wrote the mark. */
@@ -192,6 +224,8 @@ static int take_leftover(const char *part, bool *removed, struct dlb_err *err)
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         rc = dlb_fail(err, DLB_ERR_TARGET_BUSY, part, DLB_NO_OFFSET,
                       "another convert writes to the same target: wait for it, or stop it");
+    else if (is_elsewhere(fd))
+        *removed = false;
     else if (remove_part(part) != 0)
         rc = dlb_fail_errno(err, part, DLB_NO_OFFSET, "removing the leftovers of a killed convert");
     else
@@ -241,6 +275,20 @@ static void put_in_order(void *ctx)
     dlb_remove_tree(AT_FDCWD, ((const struct dlb_convert_target *)ctx)->part);
 }
 
+/* Synced, so that other machines see it. */
+static int write_mark(struct dlb_convert_target *target, const char *path, struct dlb_err *err)
+{
+    struct mark mark = {.id = ""};
+
+    dlb_gen_mark_uuid("uuid", mark.id);
+    name_machine(&mark);
+    memcpy(target->id, mark.id, sizeof target->id);
+    int rc = dlb_write_all(target->mark_fd, path, &mark, sizeof mark, err);
+    if (rc == DLB_OK && fsync(target->mark_fd) != 0)
+        rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "syncing to disk");
+    return rc;
+}
+
 static int make_part(struct dlb_convert_target *target, struct dlb_err *err)
 {
     char *mark = dlb_mem_check(dlb_path_join(target->part, MARK_NAME));
@@ -260,7 +308,8 @@ static int make_part(struct dlb_convert_target *target, struct dlb_err *err)
         rc = dlb_fail(err, DLB_ERR_TARGET_BUSY, target->part, DLB_NO_OFFSET,
                       "another convert to the same target has just started: wait for it");
     else
-        dlb_mem_at_exhaustion(put_in_order, target);
+        rc = write_mark(target, mark, err);
+    dlb_mem_at_exhaustion(put_in_order, target);
 out:
     free(mark);
     return rc;
@@ -271,12 +320,35 @@ int dlb_convert_target_open(struct dlb_convert_target *target, const char *path,
                             struct dlb_err *err)
 {
     *target = (struct dlb_convert_target){.mark_fd = -1, .replace = replace};
-    int rc = take_apart(target, path, err);
+    int rc = take_apart(target, path, NULL, err);
     if (rc == DLB_OK)
         rc = check_place(target, source, err);
     if (rc == DLB_OK)
         rc = take_leftovers(target, removed, ctx, err);
     return rc == DLB_OK ? make_part(target, err) : rc;
+}
+
+int dlb_convert_target_visit(struct dlb_convert_target *target, const char *path, const char *part,
+                             const char *id, struct dlb_err *err)
+{
+    struct mark mark;
+
+    *target = (struct dlb_convert_target){.mark_fd = -1, .guest = true};
+    int rc = take_apart(target, path, part, err);
+    if (rc != DLB_OK)
+        return rc;
+    /* NFS remembers that a file was not there. Opening its folder asks the server again. */
+    int folder = open(part, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+        target->mark_fd = openat(folder, MARK_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        (void)close(folder);
+    }
+    if (target->mark_fd >= 0 && id[0] && read_mark(target->mark_fd, &mark) &&
+        strncmp(mark.id, id, sizeof mark.id) == 0)
+        return DLB_OK;
+    return dlb_fail(err, DLB_ERR_RANKS_DATA, part, DLB_NO_OFFSET,
+                    "is not the folder that rank 0 writes to: choose a target that all ranks "
+                    "share");
 }
 
 static int sync_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
@@ -298,12 +370,13 @@ static int count_one(const char *path, const struct stat *st, int flag, struct F
     return ftw->level > 1 ? 1 : 0;
 }
 
-/* Syncs a few files one by one: syncfs would also wait for other writers of the file system. */
+/* Syncs a few files one by one: syncfs would also wait for other writers of the file system. A
+ * guest would wait for those of other guests. */
 int dlb_convert_target_sync(const struct dlb_convert_target *target, struct dlb_err *err)
 {
-    int deep = nftw(target->inside, count_one, MAX_OPEN, FTW_PHYS);
-    int rc = deep == 0 ? nftw(target->inside, sync_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS)
-                       : syncfs(target->mark_fd);
+    bool all = target->guest || nftw(target->inside, count_one, MAX_OPEN, FTW_PHYS) != 0;
+    int rc = all ? syncfs(target->mark_fd)
+                 : nftw(target->inside, sync_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
 
     return rc == 0 ? DLB_OK : dlb_fail_errno(err, target->part, DLB_NO_OFFSET, "syncing to disk");
 }
@@ -367,13 +440,27 @@ int dlb_convert_target_commit(struct dlb_convert_target *target, struct dlb_err 
     return rc;
 }
 
+/* Guests may not have heard yet that the conversion has ended. They can add nothing to a folder
+ * whose name they do not know. */
+static void remove_own(const struct dlb_convert_target *target)
+{
+    char *gone = NULL;
+    bool named = asprintf(&gone, "%s" PART_WORD "0%ld", target->path, (long)getpid()) >= 0;
+    bool renamed = named && rename(target->part, gone) == 0;
+
+    (void)remove_part(renamed ? gone : target->part);
+    if (named)
+        free(gone);
+}
+
 void dlb_convert_target_close(struct dlb_convert_target *target)
 {
-    if (target->mark_fd >= 0) {
+    if (target->mark_fd >= 0 && !target->guest) {
         dlb_mem_at_exhaustion(NULL, NULL);
-        (void)remove_part(target->part);
-        (void)close(target->mark_fd);
+        remove_own(target);
     }
+    if (target->mark_fd >= 0)
+        (void)close(target->mark_fd);
     free(target->path);
     free(target->parent);
     free(target->part);

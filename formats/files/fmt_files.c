@@ -445,6 +445,7 @@ static const struct dlb_writer files_writer = {
     .add = dlb_files_writer_add,
     .finish = dlb_files_writer_finish,
     .close = dlb_files_writer_close,
+    .unit_samples = dlb_files_writer_unit_samples,
 };
 
 const struct dlb_format dlb_fmt_files = {

@@ -84,11 +84,26 @@ uint64_t dlb_files_gen_number(const struct dlb_sample *sample)
 enum { MAX_CLASSES = 1000000, MIN_DIGITS = 8 };
 enum { NAME_BYTES = DLB_FIELD_NAME_BYTES + 48 }; /* "/class_000000/N." and a field's name */
 
+uint64_t dlb_files_writer_unit_samples(const void *opts)
+{
+    (void)opts;
+    return 1;
+}
+
+static int make_folder(const struct dlb_files_writer *writer, const char *path, const char *doing,
+                       struct dlb_err *err)
+{
+    return mkdir(path, 0777) == 0 || (writer->shared && errno == EEXIST)
+               ? DLB_OK
+               : dlb_fail_errno(err, path, DLB_NO_OFFSET, doing);
+}
+
 int dlb_files_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err)
 {
     struct dlb_files_writer *writer = wr;
 
     writer->root = how->path;
+    writer->shared = how->aside;
     writer->path_cap = strlen(how->path) + NAME_BYTES;
     writer->path = malloc(writer->path_cap);
     if (!writer->path)
@@ -96,9 +111,7 @@ int dlb_files_writer_open(void *wr, const struct dlb_write *how, struct dlb_err 
     /* Files are sorted by name, so all numbers have the same number of digits. */
     int n_digits = snprintf(NULL, 0, "%llu", (unsigned long long)how->from->n_samples);
     writer->n_digits = n_digits > MIN_DIGITS ? n_digits : MIN_DIGITS;
-    return mkdir(how->path, 0777) == 0
-               ? DLB_OK
-               : dlb_fail_errno(err, how->path, DLB_NO_OFFSET, "making the folder");
+    return make_folder(writer, how->path, "making the folder", err);
 }
 
 static int make_classes(struct dlb_files_writer *writer, const struct dlb_sample *sample,
@@ -114,8 +127,9 @@ static int make_classes(struct dlb_files_writer *writer, const struct dlb_sample
     for (; writer->n_classes <= label; writer->n_classes++) {
         (void)snprintf(writer->path, writer->path_cap, "%s/class_%06llu", writer->root,
                        (unsigned long long)writer->n_classes);
-        if (mkdir(writer->path, 0777) != 0)
-            return dlb_fail_errno(err, writer->path, DLB_NO_OFFSET, "making the class folder");
+        int rc = make_folder(writer, writer->path, "making the class folder", err);
+        if (rc != DLB_OK)
+            return rc;
     }
     return DLB_OK;
 }

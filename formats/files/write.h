@@ -20,12 +20,14 @@ struct dlb_files_writer {
     size_t path_cap;
     uint64_t n_classes; /* folders made: 0 to n_classes - 1 */
     int n_digits;       /* of a sample's number */
+    bool shared;        /* another process may have made a folder */
 };
 
 int dlb_files_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err);
 int dlb_files_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err);
 int dlb_files_writer_finish(void *wr, struct dlb_err *err);
 void dlb_files_writer_close(void *wr);
+uint64_t dlb_files_writer_unit_samples(const void *opts);
 
 uint64_t dlb_files_gen_units(const struct dlb_gen *gen);
 int dlb_files_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err);

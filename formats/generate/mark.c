@@ -11,9 +11,7 @@
 
 enum { MAX_BYTES = 1 << 20 };
 
-/* A UUID of the kernel's: "boot_id" differs after every restart of the machine, "uuid" each time.
- * Empty where the kernel does not say. */
-static void kernel_id(const char *name, char text[DLB_MARK_ID])
+void dlb_gen_mark_uuid(const char *name, char text[DLB_MARK_ID])
 {
     struct dlb_err ignored;
     char path[64], *read = NULL;
@@ -30,8 +28,8 @@ int dlb_gen_mark_write(const char *path, json_t *params, char id[DLB_MARK_ID], s
 {
     char boot[DLB_MARK_ID];
 
-    kernel_id("boot_id", boot);
-    kernel_id("uuid", id);
+    dlb_gen_mark_uuid("boot_id", boot);
+    dlb_gen_mark_uuid("uuid", id);
     json_t *mark =
         dlb_json_made(json_pack("{s:O, s:s, s:s}", "params", params, "boot", boot, "id", id));
     char *text = dlb_mem_check(json_dumps(mark, JSON_INDENT(1)));
@@ -57,7 +55,7 @@ int dlb_gen_mark_read(const char *path, struct dlb_gen_mark *out, struct dlb_err
                         "the mark is damaged, so the parameters of the data are unknown: remove "
                         "the folder and generate it again");
     const char *then = json_string_value(json_object_get(mark, "boot"));
-    kernel_id("boot_id", boot);
+    dlb_gen_mark_uuid("boot_id", boot);
     out->restarted = then && strcmp(then, boot) != 0;
     out->params = json_incref(json_object_get(mark, "params"));
     dlb_json_take_text(mark, "id", out->id, sizeof out->id);

@@ -21,6 +21,10 @@ struct dlb_gen_mark {
     bool restarted;       /* the machine was, since the mark was written */
 };
 
+/* A UUID of the kernel's: "boot_id" differs after every restart of the machine, "uuid" each time.
+ * Empty where the kernel does not say. */
+void dlb_gen_mark_uuid(const char *name, char text[DLB_MARK_ID]);
+
 /* Writes a mark to `path` whole or not at all, synced, with an id that it draws. `params` is
  * borrowed. */
 int dlb_gen_mark_write(const char *path, json_t *params, char id[DLB_MARK_ID], struct dlb_err *err);

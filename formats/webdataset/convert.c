@@ -21,38 +21,43 @@
 /* Keys as gen writes them, with more digits for more samples. */
 enum { LEAST_DIGITS = 8, DEFAULT_SHARD_SAMPLES = 1000 };
 
+uint64_t dlb_wds_writer_unit_samples(const void *opts)
+{
+    const struct dlb_wds_opts *asked = opts;
+    return asked && asked->shard_samples > 0 ? (uint64_t)asked->shard_samples
+                                             : DEFAULT_SHARD_SAMPLES;
+}
+
 int dlb_wds_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err)
 {
     struct dlb_wds_writer *writer = wr;
     const struct dlb_wds_opts *opts = how->opts;
     uint64_t largest = how->from && how->from->n_samples ? how->from->n_samples - 1 : 0;
 
-    *writer = (struct dlb_wds_writer){.fd = -1, .shard_samples = DEFAULT_SHARD_SAMPLES};
-    if (opts) {
-        writer->shard_samples =
-            opts->shard_samples > 0 ? (uint64_t)opts->shard_samples : DEFAULT_SHARD_SAMPLES;
+    *writer = (struct dlb_wds_writer){.fd = -1, .shard_samples = dlb_wds_writer_unit_samples(opts)};
+    if (opts)
         writer->pack = (enum dlb_tar_pack)opts->compression;
-    }
     writer->n_digits = snprintf(NULL, 0, "%" PRIu64, largest);
     if (writer->n_digits < LEAST_DIGITS)
         writer->n_digits = LEAST_DIGITS;
     writer->n_classes = how->from ? how->from->n_classes : 0;
     writer->folder = dlb_mem_text(how->path);
+    writer->list_folder = dlb_mem_text(how->aside ? how->aside : how->path);
     writer->shards = dlb_json_made(json_object());
-    if (mkdir(writer->folder, 0777) != 0)
+    if (mkdir(writer->folder, 0777) != 0 && !(how->aside && errno == EEXIST))
         return dlb_gen_fail_write(err, writer->folder, DLB_NO_OFFSET, "making the folder");
     return DLB_OK;
 }
 
-static int start_shard(struct dlb_wds_writer *writer, struct dlb_err *err)
+static int start_shard(struct dlb_wds_writer *writer, uint64_t number, struct dlb_err *err)
 {
-    char *path = dlb_mem_check(dlb_wds_shard_path(writer->folder, writer->n_shards, writer->pack));
+    char *path = dlb_mem_check(dlb_wds_shard_path(writer->folder, number, writer->pack));
 
     writer->shard = (struct dlb_wds_shard){.path = path};
+    writer->shard_number = number;
     writer->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (writer->fd < 0)
         return dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
-    writer->n_shards++;
     return dlb_tar_writer_open(&writer->tar, NULL, writer->fd, path, writer->pack, err);
 }
 
@@ -105,15 +110,26 @@ static int check(const struct dlb_sample *sample, bool *has_label, struct dlb_er
     return DLB_OK;
 }
 
-static int add_member(struct dlb_wds_writer *writer, const char *field, const void *data,
-                      size_t n_bytes, uint64_t *sum, struct dlb_err *err)
+static int add_member(struct dlb_wds_writer *writer, uint64_t index, const char *field,
+                      const void *data, size_t n_bytes, uint64_t *sum, struct dlb_err *err)
 {
     char name[DLB_FIELD_NAME_BYTES + 24]; /* behind the number */
 
-    (void)snprintf(name, sizeof name, "%0*" PRIu64 ".%s", writer->n_digits, writer->n_samples,
-                   field);
+    (void)snprintf(name, sizeof name, "%0*" PRIu64 ".%s", writer->n_digits, index, field);
     *sum += n_bytes;
     return dlb_tar_writer_add(&writer->tar, name, data, n_bytes, err);
+}
+
+/* Samples may have been left out, so a shard may have fewer than others, or none. */
+static int change_shard(struct dlb_wds_writer *writer, uint64_t number, struct dlb_err *err)
+{
+    int rc = DLB_OK;
+
+    if (writer->shard.path && writer->shard_number == number)
+        return rc;
+    if (writer->shard.path)
+        rc = finish_shard(writer, err);
+    return rc == DLB_OK ? start_shard(writer, number, err) : rc;
 }
 
 int dlb_wds_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err)
@@ -124,14 +140,14 @@ int dlb_wds_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err
     char label[16];
 
     int rc = check(sample, &has_label, err);
-    if (rc == DLB_OK && !writer->shard.path)
-        rc = start_shard(writer, err);
+    if (rc == DLB_OK)
+        rc = change_shard(writer, sample->index / writer->shard_samples, err);
     for (uint32_t i = 0; rc == DLB_OK && i < sample->n_fields; i++)
-        rc = add_member(writer, name_of(&sample->field[i]), sample->field[i].data,
+        rc = add_member(writer, sample->index, name_of(&sample->field[i]), sample->field[i].data,
                         sample->field[i].len_bytes, &n_bytes, err);
     if (rc == DLB_OK && sample->labelled && !has_label) {
         int n = snprintf(label, sizeof label, "%u", sample->label);
-        rc = add_member(writer, "cls", label, (size_t)n, &n_bytes, err);
+        rc = add_member(writer, sample->index, "cls", label, (size_t)n, &n_bytes, err);
     }
     if (rc != DLB_OK)
         return rc;
@@ -140,7 +156,14 @@ int dlb_wds_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err
     writer->shard.n_bytes += n_bytes;
     if (n_bytes > writer->shard.max_sample_bytes)
         writer->shard.max_sample_bytes = n_bytes;
-    return writer->shard.n_samples == writer->shard_samples ? finish_shard(writer, err) : DLB_OK;
+    return DLB_OK;
+}
+
+static json_t *manifest_of(uint64_t n_classes, uint64_t n_samples, json_t *shards)
+{
+    return dlb_json_made(json_pack("{s:i, s:{s:s, s:I}, s:I, s:O}", "dlbench_manifest", 1, "params",
+                                   "made_by", "convert", "generate.classes", (json_int_t)n_classes,
+                                   "samples", (json_int_t)n_samples, "shards", shards));
 }
 
 int dlb_wds_writer_finish(void *wr, struct dlb_err *err)
@@ -150,12 +173,35 @@ int dlb_wds_writer_finish(void *wr, struct dlb_err *err)
     int rc = writer->shard.path ? finish_shard(writer, err) : DLB_OK;
     if (rc != DLB_OK)
         return rc;
-    json_t *manifest = dlb_json_made(
-        json_pack("{s:i, s:{s:s, s:I}, s:I, s:O}", "dlbench_manifest", 1, "params", "made_by",
-                  "convert", "generate.classes", (json_int_t)writer->n_classes, "samples",
-                  (json_int_t)writer->n_samples, "shards", writer->shards));
-    rc = dlb_manifest_save(writer->folder, manifest, err);
+    json_t *manifest = manifest_of(writer->n_classes, writer->n_samples, writer->shards);
+    rc = dlb_manifest_save(writer->list_folder, manifest, err);
     json_decref(manifest);
+    return rc;
+}
+
+int dlb_wds_writer_join(const struct dlb_write *how, const char *const *aside, uint32_t n,
+                        struct dlb_err *err)
+{
+    json_t *shards = dlb_json_made(json_object());
+    uint64_t n_samples = 0;
+    int rc = DLB_OK;
+
+    for (uint32_t i = 0; rc == DLB_OK && i < n; i++) {
+        json_t *one = NULL;
+        rc = dlb_manifest_load(aside[i], &one, err);
+        if (rc == DLB_OK && !one)
+            rc = dlb_fail(err, DLB_ERR_NOT_FOUND, aside[i], DLB_NO_OFFSET,
+                          "holds no list of the shards that were written");
+        n_samples += dlb_json_u64(one, "samples", 0);
+        (void)json_object_update(shards, json_object_get(one, "shards"));
+        json_decref(one);
+    }
+    if (rc == DLB_OK) {
+        json_t *manifest = manifest_of(how->from->n_classes, n_samples, shards);
+        rc = dlb_manifest_save(how->path, manifest, err);
+        json_decref(manifest);
+    }
+    json_decref(shards);
     return rc;
 }
 
@@ -168,6 +214,7 @@ void dlb_wds_writer_close(void *wr)
         (void)close(writer->fd);
     free(writer->shard.path);
     free(writer->folder);
+    free(writer->list_folder);
     json_decref(writer->shards);
     *writer = (struct dlb_wds_writer){.fd = -1};
 }

@@ -432,6 +432,8 @@ static const struct dlb_writer webdataset_writer = {
     .add = dlb_wds_writer_add,
     .finish = dlb_wds_writer_finish,
     .close = dlb_wds_writer_close,
+    .unit_samples = dlb_wds_writer_unit_samples,
+    .join = dlb_wds_writer_join,
 };
 
 const struct dlb_format dlb_fmt_webdataset = {
