@@ -3,6 +3,7 @@
 #include "core/base/escape.h"
 #include "bench/cli/print.h"
 #include "bench/cli/progress.h"
+#include "bench/cli/together.h"
 #include "bench/verbs/inspect.h"
 #include "bench/verbs/inspect_path.h"
 #include "core/base/clock.h"
@@ -11,6 +12,7 @@
 #include "core/base/say.h"
 #include "core/base/units.h"
 #include "formats/convert/convert.h"
+#include "scenarios/ranks/team_convert.h"
 #include "scenarios/spec/spec.h"
 
 #include <math.h>
@@ -29,10 +31,12 @@ struct watched {
         uint32_t n;
         struct dlb_err err[MAX_NAMED];
     } skipped, damaged;
+    struct dlb_team_convert team; /* the other ranks, where there are any */
 };
 
 struct conversion {
     struct dlb_spec from, to;
+    json_t *from_said, *to_said; /* the configuration of each, for other ranks */
     struct dlb_dataset ds;
     bool open;
     int ignored_access; /* enum dlb_access; AUTO: none */
@@ -102,6 +106,12 @@ static void removed(void *ctx, const char *path)
     dlb_say(stderr, "convert: removed %s, left by a killed convert", path);
 }
 
+static int together(void *ctx, const struct dlb_convert_step *step, struct dlb_err *err)
+{
+    const struct watched *watched = ctx;
+    return dlb_team_convert(&watched->team, step, err);
+}
+
 static int set_text(struct dlb_config *cfg, const char *key, const char *text, struct dlb_err *err)
 {
     json_t *value = json_string(text);
@@ -161,7 +171,8 @@ static int say_codec(const struct dlb_args *args, const struct dlb_format *from,
 }
 
 /* A stream tells samples' keys and shards, without which halves of samples would not be noticed. */
-static int choose_access(struct conversion *c, const struct dlb_format *from, struct dlb_err *err)
+static int choose_access(struct conversion *c, const struct dlb_format *from,
+                         struct dlb_config *cfg, struct dlb_err *err)
 {
     int rc = dlb_dataset_check_access(&c->from.dataset, from, err);
 
@@ -170,7 +181,7 @@ static int choose_access(struct conversion *c, const struct dlb_format *from, st
     if (c->from.dataset.access != DLB_ACCESS_STREAM)
         c->ignored_access = c->from.dataset.access;
     c->from.dataset.access = DLB_ACCESS_AUTO;
-    return DLB_OK;
+    return set_text(cfg, "dataset.access", dlb_access_names[DLB_ACCESS_AUTO], err);
 }
 
 /* Fills both specs from one configuration, in which only format and codec differ. */
@@ -187,13 +198,15 @@ static int fill_specs(struct conversion *c, const struct dlb_args *args,
     if (rc == DLB_OK)
         rc = dlb_spec_from_config(&c->from, args->cfg, err);
     if (rc == DLB_OK)
-        rc = choose_access(c, from, err);
+        rc = choose_access(c, from, args->cfg, err);
+    c->from_said = dlb_config_said(args->cfg);
     if (rc == DLB_OK)
         rc = set_text(args->cfg, "dataset.codec", "raw", err);
     if (rc == DLB_OK)
         rc = set_text(args->cfg, "dataset.format", to->name, err);
     if (rc == DLB_OK)
         rc = dlb_spec_from_config(&c->to, args->cfg, err);
+    c->to_said = dlb_config_said(args->cfg);
     return rc;
 }
 
@@ -226,15 +239,11 @@ static void note_what_is_not_read(struct conversion *c)
         dlb_say(stderr, "convert: left out: %s", tokens);
 }
 
-static int convert(struct conversion *c, const struct dlb_args *args, struct dlb_err *err)
+static int open_source(struct conversion *c, const struct dlb_args *args,
+                       const struct dlb_format *to, struct dlb_err *err)
 {
-    uint64_t start_ns = dlb_now_ns();
+    const struct dlb_format *from = source_format(args, err);
 
-    if (!args->format)
-        return dlb_fail(err, DLB_ERR_USAGE_MISSING_ARGUMENT, NULL, DLB_NO_OFFSET,
-                        "convert: --format FORMAT is missing; see `dlbench help convert`");
-    const struct dlb_format *to = named_format("--format", args->format, err);
-    const struct dlb_format *from = to ? source_format(args, err) : NULL;
     if (!from)
         return dlb_failed(err);
     if (from->synthetic)
@@ -247,9 +256,24 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
     if (rc == DLB_OK)
         rc = dlb_dataset_open(&c->ds, &c->from.dataset, &c->from.transform, &c->from.generate,
                               dlb_spec_format_opts(&c->from), err);
+    c->open = rc == DLB_OK;
+    return rc;
+}
+
+static int convert(struct conversion *c, const struct dlb_args *args, struct dlb_err *err)
+{
+    uint64_t start_ns = dlb_now_ns();
+    bool shared = false;
+
+    if (!args->format)
+        return dlb_fail(err, DLB_ERR_USAGE_MISSING_ARGUMENT, NULL, DLB_NO_OFFSET,
+                        "convert: --format FORMAT is missing; see `dlbench help convert`");
+    const struct dlb_format *to = named_format("--format", args->format, err);
+    int rc = to ? open_source(c, args, to, err) : dlb_failed(err);
+    if (rc == DLB_OK)
+        rc = dlb_together_share(to->name, dlb_convert_is_shared(to), &shared, err);
     if (rc != DLB_OK)
         return rc;
-    c->open = true;
     struct dlb_convert_watch watch = {.report = report,
                                       .skipped = skipped,
                                       .damaged = damaged,
@@ -262,7 +286,10 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
                               .to_opts = dlb_spec_format_opts(&c->to),
                               .to_path = args->target,
                               .overwrite = args->overwrite,
-                              .watch = &watch};
+                              .watch = &watch,
+                              .together = shared ? together : NULL,
+                              .n_processes = shared ? dlb_together()->size : 1};
+    c->watched.team = (struct dlb_team_convert){dlb_together(), c->from_said, c->to_said, &how};
     dlb_catch_interrupts();
     dlb_progress_begin(&c->watched.progress, "convert", args->quiet);
     c->watched.progress.view.end =
@@ -354,6 +381,8 @@ static int run(const struct dlb_args *args)
     }
     if (c->open)
         dlb_dataset_close(&c->ds);
+    json_decref(c->from_said);
+    json_decref(c->to_said);
     free(c);
     return code;
 }
@@ -389,11 +418,14 @@ const struct dlb_verb dlb_verb_convert = {
         "one: they have other fields, and one lacks a payload or a label.\n\n"
         "dataset.on_error = \"skip\" leaves out samples that cannot be read (of a shard, the rest "
         "of it) or have no payload, and names them.\n\n"
+        "Under a launcher of MPI all ranks convert to webdataset and files, in a folder that they "
+        "share; rank 0 alone writes other formats.\n\n"
         "With --json: command, source, source_format, path, format, samples, bytes, verified, "
         "unlabelled, skipped_samples, cut_shards, skipped (the first of them), left_out_tokens "
         "(null: not counted), forgotten_keys (too many to compare with later shards' keys), n_odd, "
         "odd, seconds.",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_PATH | DLB_FLAG_TARGET | DLB_FLAG_QUIET,
+    .flags = DLB_FLAG_RANKS | DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_PATH | DLB_FLAG_TARGET |
+             DLB_FLAG_QUIET,
     .examples = {"dlbench convert photos photos.shards --format webdataset",
                  "dlbench convert photos.shards photos2 --format files",
                  "dlbench convert photos out.shards --format webdataset --dataset.on_error skip"},

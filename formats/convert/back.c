@@ -80,10 +80,12 @@ static int gather_sums(struct dlb_convert_state *state, struct dlb_convert_curso
             rc = dlb_convert_fail_cancelled(state->how, err);
             break;
         }
+        if (cursor->before)
+            continue;
         uint64_t sum = dlb_convert_sample_sum(&sample, &n_fields, &n_bytes);
-        if (!cursor->before && last && same_stem(last, sample.path)) {
+        if (last && same_stem(last, sample.path)) {
             state->got.sum[state->got.n - 1] += dlb_convert_field_sum(&sample.field[0]);
-        } else if (!cursor->before) {
+        } else {
             rc = dlb_convert_sums_add(&state->got, sum, err);
             free(last);
             last = is_split(state) ? strdup(sample.path) : NULL;
@@ -92,8 +94,8 @@ static int gather_sums(struct dlb_convert_state *state, struct dlb_convert_curso
         }
         if (rc != DLB_OK)
             break;
-        n_read += !cursor->before;
-        sum_bytes += cursor->before ? 0 : n_bytes;
+        n_read++;
+        sum_bytes += n_bytes;
         dlb_convert_report(state, DLB_CONVERT_CHECK, n_read, n_total, sum_bytes);
     }
     free(last);

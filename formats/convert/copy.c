@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <sys/statvfs.h>
 
-enum {
-    FULL_BYTES = 128 << 10
-}; /* about what formats write beside samples: pages, indexes, blocks */
+/* About what formats write beside samples: pages, indexes, blocks. */
+enum { FULL_BYTES = 128 << 10 };
 
 /* Libraries may hide why a write failed, so look whether the disk has room for another sample. */
 static bool is_full(const struct dlb_convert_state *state)
@@ -149,9 +148,11 @@ static int copy_all(struct copy *copy, struct dlb_convert_range range, struct dl
             break;
         }
         rc = dlb_convert_cursor_next(&copy->cursor, &sample, err);
-        if (rc == DLB_OK && !copy->cursor.before)
+        if (rc == DLB_OK && copy->cursor.before)
+            continue;
+        if (rc == DLB_OK)
             rc = take_one(copy, &sample, err);
-        else if (rc != DLB_OK && rc != DLB_END && skip(copy, err))
+        else if (rc != DLB_END && skip(copy, err))
             rc = DLB_OK;
         dlb_convert_report(state, DLB_CONVERT_WRITE, out->n_samples + out->n_skipped,
                            range.end - range.first, out->n_bytes);

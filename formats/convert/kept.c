@@ -58,11 +58,13 @@ int dlb_convert_kept_load(const char *folder, struct dlb_convert_kept *kept, str
     size_t n_bytes = 0;
     int rc = load(folder, "kept", &data, &n_bytes, err);
 
-    if (rc == DLB_OK && n_bytes != sizeof *kept)
+    if (rc == DLB_OK && n_bytes == sizeof *kept)
+        memcpy(kept, data, sizeof *kept);
+    if (rc == DLB_OK &&
+        (n_bytes != sizeof *kept || kept->n_notes > DLB_CONVERT_N_KINDS * DLB_CONVERT_NOTES ||
+         kept->check.n_names > DLB_CONVERT_NAMES))
         rc = dlb_fail(err, DLB_ERR_FORMAT, folder, DLB_NO_OFFSET,
                       "does not hold what a share leaves: did another program write there?");
-    if (rc == DLB_OK)
-        memcpy(kept, data, sizeof *kept);
     free(data);
     return rc;
 }

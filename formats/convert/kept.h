@@ -7,10 +7,17 @@
 
 #include "formats/convert/state.h"
 
-#define DLB_CONVERT_NOTES 32 /* that are kept of a share; all are counted */
+enum dlb_convert_kind {
+    DLB_CONVERT_LEFT_OUT,
+    DLB_CONVERT_CUT,
+    DLB_CONVERT_DAMAGED,
+    DLB_CONVERT_N_KINDS
+};
+
+#define DLB_CONVERT_NOTES 16 /* of a kind that are kept of a share; all are counted */
 
 struct dlb_convert_note {
-    enum { DLB_CONVERT_LEFT_OUT, DLB_CONVERT_CUT, DLB_CONVERT_DAMAGED } kind;
+    enum dlb_convert_kind kind;
     struct dlb_err why;
 };
 
@@ -19,8 +26,8 @@ struct dlb_convert_kept {
     struct dlb_convert_check check; /* its facets and names */
     struct dlb_convert_cut cut;
     bool fields;
-    uint32_t n_notes;
-    struct dlb_convert_note note[DLB_CONVERT_NOTES];
+    uint32_t n_notes, n_of[DLB_CONVERT_N_KINDS];
+    struct dlb_convert_note note[DLB_CONVERT_N_KINDS * DLB_CONVERT_NOTES];
 };
 
 /* The list of keys in the folder (check.h). NULL, with the error. The caller closes it. */

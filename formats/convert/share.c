@@ -65,10 +65,13 @@ static void report(void *ctx, enum dlb_convert_phase phase, uint64_t n_done, uin
     watch->report(watch->ctx, phase, n_done, n_total, n_bytes);
 }
 
-static void keep(struct dlb_convert_kept *kept, int kind, const struct dlb_err *why)
+static void keep(struct dlb_convert_kept *kept, enum dlb_convert_kind kind,
+                 const struct dlb_err *why)
 {
-    if (kept->n_notes < DLB_CONVERT_NOTES)
-        kept->note[kept->n_notes++] = (struct dlb_convert_note){kind, *why};
+    if (kept->n_of[kind] == DLB_CONVERT_NOTES)
+        return;
+    kept->n_of[kind]++;
+    kept->note[kept->n_notes++] = (struct dlb_convert_note){kind, *why};
 }
 
 static void skipped(void *ctx, const struct dlb_err *why, bool shard)
@@ -195,7 +198,7 @@ static void take_cut(struct dlb_convert_state *state, const struct dlb_convert_c
 
 static void take_notes(const struct dlb_convert_watch *watch, const struct dlb_convert_kept *kept)
 {
-    for (uint32_t i = 0; i < kept->n_notes && i < DLB_CONVERT_NOTES; i++) {
+    for (uint32_t i = 0; i < kept->n_notes; i++) {
         const struct dlb_convert_note *note = &kept->note[i];
         if (note->kind == DLB_CONVERT_DAMAGED)
             watch->damaged(watch->ctx, &note->why);
@@ -231,7 +234,7 @@ static int refuse_key(struct dlb_convert_state *state, const struct dlb_convert_
 static int take_keys(struct dlb_convert_state *state, const struct dlb_convert_kept *kept,
                      const char *aside, struct dlb_err *err)
 {
-    struct dlb_convert_seen seen;
+    struct dlb_convert_seen seen = {0};
     FILE *keys = dlb_convert_kept_keys(aside, false, err);
     int rc = keys ? DLB_OK : (int)err->status;
 

@@ -9,6 +9,7 @@
 #include "scenarios/ranks/merge.h"
 #include "scenarios/ranks/quiet.h"
 #include "scenarios/ranks/ranks.h"
+#include "scenarios/ranks/team_convert.h"
 #include "scenarios/ranks/team_gen.h"
 
 #include <fcntl.h>
@@ -230,6 +231,8 @@ static int do_command(struct dlb_link *link, const char *text, const char *scrat
         rc = do_cell(link, command, scratch, err);
     } else if (strcmp(dlb_json_text(command, "do"), "gen") == 0) {
         rc = dlb_team_generate_share(link, command, err);
+    } else if (strcmp(dlb_json_text(command, "do"), "convert") == 0) {
+        rc = dlb_team_convert_share(link, command, err);
     } else {
         json_t *own = dlb_machine_of(link);
         rc = dlb_link_send(link, DLB_SAY_ANSWER, own, err);

@@ -322,14 +322,16 @@ if [ -n "$interrupted" ]; then
     expect_no_file dst
     expect [ "$(find . -maxdepth 1 -name 'dst.part-*' | wc -l)" -eq 1 ]
     mkdir dst.part-77 dst.part-mine && touch dst.part-mine/x && mkdir dst.part-88 && touch dst.part-88/y
+    mkdir dst.part-66 && head -c 400 /dev/zero | tr '\0' x >dst.part-66/.dlbench-convert
     run "$dlbench" convert src dst --format files
     expect_exit 0
     expect_err '^convert: .*\./dst\.part-[0-9]+'
     expect_file dst
     expect_file dst.part-mine/x # not named as ours are
     expect_file dst.part-88/y   # nor marked
+    expect_file dst.part-66     # of another machine, whose locks may not be seen
     expect_no_file dst.part-77
-    rm -rf dst.part-mine dst.part-88
+    rm -rf dst.part-mine dst.part-88 dst.part-66
     no_leftover
 fi
 rm -rf big dst

@@ -55,7 +55,7 @@ DOORS = {
     "scenarios/gap/torch": {"python.h", "torch_rung.h"},
     "scenarios/judge": {"judge.h", "judged.h", "note.h", "summary.h"},
     "scenarios/plan": {"devices.h", "in_c.h", "plan.h", "preflight.h", "twin.h"},
-    "scenarios/ranks": {"gpu.h", "launcher.h", "link.h", "merge.h", "module.h", "ranks.h", "speaker.h", "team.h", "team_gen.h"},
+    "scenarios/ranks": {"gpu.h", "launcher.h", "link.h", "merge.h", "module.h", "ranks.h", "speaker.h", "team.h", "team_convert.h", "team_gen.h"},
     "scenarios/rules": {"judge.h", "rule.h"},
     "scenarios/run": {"child.h", "kept.h", "runner.h", "task.h", "trace_path.h"},
     "scenarios/spec": {"axes.h", "embedded.h", "meaning.h", "rounds.h", "spec.h", "workload.h"},
