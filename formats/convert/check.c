@@ -76,23 +76,28 @@ static void forget_keys(struct dlb_convert_check *check, uint32_t shard)
 enum verdict { FINE, TWICE, HALVES };
 
 /* A key is a sample's own within a shard. Shards may use the same keys for other samples. */
-static enum verdict take_key(struct dlb_key *known, uint32_t shard, uint32_t fields)
+static enum verdict judge_key(const struct dlb_key *known, uint32_t shard, uint32_t fields)
 {
     if (known->fields && known->place == shard)
         return TWICE;
-    if (known->fields && are_halves(known->fields, fields))
-        return HALVES;
-    known->place = shard;
-    known->fields |= fields;
-    return FINE;
+    return known->fields && are_halves(known->fields, fields) ? HALVES : FINE;
 }
 
-static int log_key(const struct dlb_convert_check *check, const struct dlb_convert_seen *seen,
+static void take_key(struct dlb_key *known, uint32_t shard, uint32_t fields)
+{
+    known->place = shard;
+    known->fields |= fields;
+}
+
+static int log_key(struct dlb_convert_check *check, const struct dlb_convert_seen *seen,
                    struct dlb_err *err)
 {
-    if (!check->log || fwrite(seen, sizeof *seen, 1, check->log) == 1)
+    if (!check->log)
         return DLB_OK;
-    return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "writing a list of keys");
+    check->n_logged++;
+    return fwrite(seen, sizeof *seen, 1, check->log) == 1
+               ? DLB_OK
+               : dlb_fail_errno(err, "the list of keys", DLB_NO_OFFSET, "writing");
 }
 
 static int check_key(struct dlb_convert_check *check, const struct dlb_sample *sample,
@@ -109,11 +114,12 @@ static int check_key(struct dlb_convert_check *check, const struct dlb_sample *s
         dlb_keys_at(&check->keys, sample->key, sample->n_key_bytes, sample->path, err);
     if (!known)
         return (int)err->status;
-    enum verdict verdict = take_key(known, shard, fields);
-    if (verdict == HALVES)
+    enum verdict verdict = judge_key(known, shard, fields);
+    if (verdict == HALVES && !check->log)
         return fail_halves(sample, err);
     if (verdict == TWICE)
         return fail_twice(sample, err);
+    take_key(known, shard, fields);
     const struct dlb_convert_seen seen = {known->hash, sample->index, shard, fields};
     return log_key(check, &seen, err);
 }
@@ -139,8 +145,11 @@ int dlb_convert_check_seen(struct dlb_convert_check *check, const struct dlb_con
 
     if (!known)
         return (int)err->status;
-    enum verdict verdict = take_key(known, seen->shard, translated(check, theirs, seen->fields));
-    return verdict == FINE ? DLB_OK : DLB_END;
+    uint32_t fields = translated(check, theirs, seen->fields);
+    if (judge_key(known, seen->shard, fields) != FINE)
+        return DLB_END;
+    take_key(known, seen->shard, fields);
+    return DLB_OK;
 }
 
 /* The first sample without, or with, what others have. */

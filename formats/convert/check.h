@@ -34,10 +34,12 @@ struct dlb_convert_seen {
 /* Zeroed but for the first three. */
 struct dlb_convert_check {
     bool label_each; /* of struct dlb_writer */
-    FILE *log;       /* gets a struct dlb_convert_seen for each key; borrowed; NULL: none */
+    FILE *log; /* gets a struct dlb_convert_seen for each key; borrowed; NULL: none. Halves are
+                  then left to the check that sees all keys */
     /* When earlier shards' keys take more, they are forgotten. */
     uint64_t most_key_bytes;
     uint64_t n_forgotten; /* keys that were not compared with those of later shards */
+    uint64_t n_logged;
     struct dlb_convert_facet payload, label;
     struct dlb_keys keys;
     uint32_t shard; /* the last sample's */

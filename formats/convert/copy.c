@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <sys/statvfs.h>
 
-/* About what formats write beside samples: pages, indexes, blocks. */
-enum { FULL_BYTES = 128 << 10 };
+enum {
+    FULL_BYTES = 128 << 10, /* about what formats write beside samples: pages, indexes, blocks */
+    SIGN_SAMPLES = 64       /* of those before the range, after which a report tells of life */
+};
 
 /* Libraries may hide why a write failed, so look whether the disk has room for another sample. */
 static bool is_full(const struct dlb_convert_state *state)
@@ -148,14 +150,13 @@ static int copy_all(struct copy *copy, struct dlb_convert_range range, struct dl
             break;
         }
         rc = dlb_convert_cursor_next(&copy->cursor, &sample, err);
-        if (rc == DLB_OK && copy->cursor.before)
-            continue;
-        if (rc == DLB_OK)
+        if (rc == DLB_OK && !copy->cursor.before)
             rc = take_one(copy, &sample, err);
-        else if (rc != DLB_END && skip(copy, err))
+        else if (rc != DLB_OK && rc != DLB_END && skip(copy, err))
             rc = DLB_OK;
-        dlb_convert_report(state, DLB_CONVERT_WRITE, out->n_samples + out->n_skipped,
-                           range.end - range.first, out->n_bytes);
+        if (!copy->cursor.before || copy->cursor.at % SIGN_SAMPLES == 0)
+            dlb_convert_report(state, DLB_CONVERT_WRITE, out->n_samples + out->n_skipped,
+                               range.end - range.first, out->n_bytes);
     }
     dlb_convert_cursor_close(&copy->cursor);
     return rc == DLB_END ? DLB_OK : rc;

@@ -25,6 +25,7 @@ struct dlb_convert_kept {
     struct dlb_converted out;
     struct dlb_convert_check check; /* its facets and names */
     struct dlb_convert_cut cut;
+    uint64_t n_keys; /* in the list */
     bool fields;
     uint32_t n_notes, n_of[DLB_CONVERT_N_KINDS];
     struct dlb_convert_note note[DLB_CONVERT_N_KINDS * DLB_CONVERT_NOTES];

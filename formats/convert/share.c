@@ -16,11 +16,11 @@ bool dlb_convert_is_shared(const struct dlb_format *to)
     return to->writer && to->writer->unit_samples;
 }
 
-/* The folder of a share in the temporary folder. */
+/* The folder of a share, beside the data in the temporary folder and of another name than they. */
 static char *aside_of(const struct dlb_convert_target *target, uint32_t rank)
 {
     char *path = NULL;
-    int n = asprintf(&path, "%s/share-%u", target->part, rank);
+    int n = asprintf(&path, "%s.share-%u", target->inside, rank);
     return dlb_mem_check(n >= 0 ? path : NULL);
 }
 
@@ -91,6 +91,7 @@ static int save_written(struct dlb_convert_state *state, struct dlb_convert_kept
     kept->check.log = NULL;
     kept->check.keys = (struct dlb_keys){.slot = NULL};
     kept->cut = state->cut;
+    kept->n_keys = state->check.n_logged;
     kept->fields = state->fields;
     int rc = dlb_convert_kept_save(aside, kept, err);
     return rc == DLB_OK ? dlb_convert_kept_save_sums(aside, DLB_CONVERT_HAVE, &state->have, err)
@@ -238,10 +239,17 @@ static int take_keys(struct dlb_convert_state *state, const struct dlb_convert_k
     FILE *keys = dlb_convert_kept_keys(aside, false, err);
     int rc = keys ? DLB_OK : (int)err->status;
 
-    while (rc == DLB_OK && fread(&seen, sizeof seen, 1, keys) == 1)
-        rc = dlb_convert_check_seen(&state->check, &kept->check, &seen, state->how->from_path, err);
-    if (rc == DLB_OK && ferror(keys))
-        rc = dlb_fail_errno(err, aside, DLB_NO_OFFSET, "reading a list of keys");
+    for (uint64_t i = 0; rc == DLB_OK && i < kept->n_keys; i++) {
+        errno = 0;
+        if (fread(&seen, sizeof seen, 1, keys) != 1)
+            rc = errno ? dlb_fail_errno(err, aside, DLB_NO_OFFSET, "reading a list of keys")
+                       : dlb_fail(err, DLB_ERR_FORMAT, aside, DLB_NO_OFFSET,
+                                  "its list of keys ends after %llu of %llu", (unsigned long long)i,
+                                  (unsigned long long)kept->n_keys);
+        else
+            rc = dlb_convert_check_seen(&state->check, &kept->check, &seen, state->how->from_path,
+                                        err);
+    }
     if (keys)
         (void)fclose(keys);
     return rc == DLB_END ? refuse_key(state, &seen, err) : rc;

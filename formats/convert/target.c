@@ -197,13 +197,13 @@ static bool read_mark(int fd, struct mark *mark)
 }
 
 /* NFS may not lock across machines, so that a lock taken here says nothing of that process. */
-static bool is_elsewhere(int fd)
+static bool is_elsewhere(const struct mark *mark)
 {
-    struct mark here = {.id = ""}, mark;
+    struct mark here = {.id = ""};
 
     name_machine(&here);
-    return read_mark(fd, &mark) && memcmp(mark.boot, here.boot, sizeof mark.boot) != 0 &&
-           memcmp(mark.node, here.node, sizeof mark.node) != 0;
+    return memcmp(mark->boot, here.boot, sizeof here.boot) != 0 &&
+           memcmp(mark->node, here.node, sizeof here.node) != 0;
 }
 
 /* Removes the folder of an earlier conversion to the same target, if that process is dead. A folder
@@ -211,11 +211,12 @@ static bool is_elsewhere(int fd)
  * before it wrote the mark. */
 static int take_leftover(const char *part, bool *removed, struct dlb_err *err)
 {
-    char *mark = dlb_mem_check(dlb_path_join(part, MARK_NAME));
+    char *path = dlb_mem_check(dlb_path_join(part, MARK_NAME));
+    struct mark mark;
     int rc = DLB_OK;
 
-    int fd = open(mark, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    free(mark);
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    free(path);
     if (fd < 0) {
         *removed = errno == ENOENT && rmdir(part) == 0;
         return DLB_OK;
@@ -224,8 +225,11 @@ static int take_leftover(const char *part, bool *removed, struct dlb_err *err)
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         rc = dlb_fail(err, DLB_ERR_TARGET_BUSY, part, DLB_NO_OFFSET,
                       "another convert writes to the same target: wait for it, or stop it");
-    else if (is_elsewhere(fd))
-        *removed = false;
+    else if (read_mark(fd, &mark) && is_elsewhere(&mark))
+        rc = dlb_fail(err, DLB_ERR_TARGET_BUSY, part, DLB_NO_OFFSET,
+                      "a convert on %.*s writes to the same target, or was killed: if it does not "
+                      "run there any more, remove this folder",
+                      (int)sizeof mark.node, mark.node);
     else if (remove_part(part) != 0)
         rc = dlb_fail_errno(err, part, DLB_NO_OFFSET, "removing the leftovers of a killed convert");
     else
@@ -440,8 +444,7 @@ int dlb_convert_target_commit(struct dlb_convert_target *target, struct dlb_err 
     return rc;
 }
 
-/* Guests may not have heard yet that the conversion has ended. They can add nothing to a folder
- * whose name they do not know. */
+/* Guests may not have heard yet that the conversion has ended, and create files by the old name. */
 static void remove_own(const struct dlb_convert_target *target)
 {
     char *gone = NULL;

@@ -2,9 +2,9 @@
  *
  * Floor 2. Control thread. The temporary folder is TARGET.part-PID. It holds the data under the
  * target's own name, and a mark that the converting process keeps locked. A later conversion to the
- * same target removes such folders when their process is dead, unless another machine made them:
- * its locks may not be seen here. When memory is short the process ends, and removes it first.
- * Processes that write to the folder of another one are its guests. */
+ * same target removes such folders when their process is dead. It refuses if another machine made
+ * one, whose locks may not be seen here. When memory is short the process ends, and removes it
+ * first. Processes that write to the folder of another one are its guests. */
 #ifndef DLB_FORMATS_CONVERT_TARGET_H
 #define DLB_FORMATS_CONVERT_TARGET_H
 

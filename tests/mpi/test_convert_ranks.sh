@@ -12,12 +12,16 @@ raw=(--set dataset.codec=raw --set generate.sample_bytes=2000 --set generate.cla
     --set dataset.path=shards >/dev/null 2>&1
 "$dlbench" gen "${raw[@]}" --set dataset.format=webdataset --set generate.samples=100000 --set generate.sample_bytes=100 \
     --set dataset.path=big >/dev/null 2>&1
+cp -r shards damaged
+printf '%0600d' 0 | dd of=damaged/shard-000004.tar bs=1 seek=20480 conv=notrunc 2>/dev/null
 of_files=(--from files --set dataset.codec=raw)
 to_shards=(--format webdataset --set webdataset.shard_samples=7)
 "$dlbench" convert files files-shards "${of_files[@]}" "${to_shards[@]}" >/dev/null 2>&1
 "$dlbench" convert shards shards-files --format files >/dev/null 2>&1
 "$dlbench" convert shards shards-shards "${to_shards[@]}" >/dev/null 2>&1
 
+leave_out=(--set dataset.on_error=skip)
+"$dlbench" convert damaged damaged-files --format files "${leave_out[@]}" >/dev/null 2>&1
 # Labels in some samples only, each kind in shards of its own. A sample's halves in the first and the last shard.
 python3 - <<'PY'
 import io, os, tarfile
@@ -87,6 +91,13 @@ for mpi in "${implementations[@]}"; do
     expect [ "$code" -ne 0 ]
     expect_code E_TARGET_EXISTS
     expect diff -r files-shards "$mpi-3"
+    together shards "$mpi-7" --format webdataset # one shard, so three ranks have no share
+    expect_exit 0
+    expect [ "$(ls "$mpi-7")" = shard-000000.tar ]
+    together damaged "$mpi-8" --format files "${leave_out[@]}" --json
+    expect_exit 0
+    expect_json 'd["cut_shards"] == 1 and len(d["skipped"]) == 1 and d["samples"] < 120'
+    expect diff -r damaged-files "$mpi-8"
     if has_module format hdf5; then # one file, by one rank; a library reads it on all
         together files "$mpi-4" "${of_files[@]}" --format hdf5
         expect_exit 0

@@ -283,11 +283,9 @@ static void files_to_shards(void **state)
     write_shards("jpg cls txt");
     from_shards("files");
     same_by_any_number();
-    char from[512];
-    (void)snprintf(from, sizeof from, "%s", folder_path("by-one"));
     char kept[512];
     (void)snprintf(kept, sizeof kept, "%s", folder_path("kept"));
-    assert_int_equal(rename(from, kept), 0);
+    assert_int_equal(rename(folder_path("by-one"), kept), 0);
     from_shards("webdataset");
     job.format = "files";
     job.from = kept;
@@ -327,17 +325,19 @@ static void make_listed(void)
     job.from = from;
 }
 
-/* Samples behind the damage were announced: every process that has some of them meets it. */
+/* Samples behind the damage were announced: every process that has some of them meets it. Their
+ * numbers stay unused, and a shard of them alone is not written. */
 static void what_is_lost_counts_once(void **state)
 {
     static const char rubbish[512] = "rubbish";
+    static const struct dlb_wds_opts one_each = {.shard_samples = 1};
     struct dlb_converted done;
 
     (void)state;
     make_listed();
     FILE *f = fopen(folder_path("listed/shard-000001.tar"), "r+b");
     assert_non_null(f);
-    assert_int_equal(fseek(f, 2 * 2048, SEEK_SET), 0); /* its third sample */
+    assert_int_equal(fseek(f, 2 * 2048, SEEK_SET), 0); /* the header that ends sample 6 */
     assert_int_equal(fwrite(rubbish, 1, sizeof rubbish, f), sizeof rubbish);
     assert_int_equal(fclose(f), 0);
     job.to_format = "files";
@@ -349,6 +349,15 @@ static void what_is_lost_counts_once(void **state)
     assert_int_equal(done.n_samples, N_SHARDS * EACH - 3 - 1);
     assert_int_equal(done.n_cut_shards, 1);
     assert_int_equal(heard.n_cut, 1);
+    move("by-many");
+    job.to_format = "webdataset";
+    job.to_opts = &one_each;
+    same_by_any_number();
+    for (unsigned i = 5; i <= 10; i++) {
+        char name[40];
+        (void)snprintf(name, sizeof name, "by-one/shard-%06u.tar", i);
+        assert_int_equal(folder_has(name), i < 6 || i > 9);
+    }
 }
 
 /* A list that announces too many samples. */
@@ -409,6 +418,22 @@ static void keys_that_occur_again(void **state)
     same_by_any_number(); /* other samples of another shard */
 }
 
+/* Fields of all earlier shards decide, also of those that another process reads. */
+static void keys_of_three_shards(void **state)
+{
+    (void)state;
+    write_shards("jpg cls");
+    rewrite_shard(0, "in/0.tar", 1, "jpg cls txt", "jpg cls");
+    start();
+    put_sample(1, "txt");
+    finish("in/1.tar");
+    start();
+    put_sample(1, "jpg cls");
+    finish("in/2.tar");
+    from_shards("webdataset");
+    same_by_any_number();
+}
+
 static void another_folder_or_source_is_refused(void **state)
 {
     struct dlb_converted done;
@@ -464,6 +489,7 @@ int main(void)
         TEST(a_wrong_list_is_found),
         TEST(samples_that_lack_what_others_have),
         TEST(keys_that_occur_again),
+        TEST(keys_of_three_shards),
         TEST(another_folder_or_source_is_refused),
         TEST(what_is_read_back_is_compared),
         cmocka_unit_test(formats_of_many_files_are_shared),
