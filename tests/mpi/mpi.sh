@@ -49,13 +49,13 @@ cells_of() { for p in $(runners_of "$1"); do pgrep -P "$p" -f 'dlbench cell'; do
 
 # The launcher ends within so many seconds, and no process of the run is left soon after.
 expect_end() { # seconds, name
-    local start=$SECONDS
+    local start=$SECONDS left="run-name $2( |\$)|^[^ ]*dlbench cell " # cells do not have the name, and no other test runs beside
     while kill -0 "$pid" 2>/dev/null && [ $((SECONDS - start)) -le "$1" ]; do sleep 0.1; done
     kill -0 "$pid" 2>/dev/null && { failed "the launcher should end within $1 s"; kill -9 "$pid"; }
     wait "$pid"
     code=$?
-    for _ in $(seq 50); do [ -z "$(pgrep -f "run-name $2( |\$)")$(cells_of "$2")" ] && return; sleep 0.1; done
-    failed "processes are left: $(pgrep -af "run-name $2( |\$)")"
+    for _ in $(seq 50); do [ -z "$(pgrep -f "$left")" ] && return; sleep 0.1; done
+    failed "processes are left: $(pgrep -af "$left")"
 }
 
 rank_of() { tr '\0' '\n' <"/proc/$1/environ" | sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p'; }

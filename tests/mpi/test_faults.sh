@@ -100,6 +100,7 @@ for mpi in "${implementations[@]}"; do
     kill -TERM "$pid"
     expect_end 10 term
     expect [ "$code" -ne 0 ]
+    expect [ "$(json_get results/term/summary.json '(d["partial"], len(d["ranks"]))')" = '(True, 4)' ]
     rm -rf results/term
 done
 finish

@@ -20,7 +20,7 @@ for mpi in "${implementations[@]}"; do
     chmod 755 on_ranks
     dlbench=$PWD/on_ranks
     # Half-way between two numbers of each rank: N accelerators on R ranks take R * N * gate * sample / step bytes a second.
-    for half in 15 25; do
+    for half in 15 55; do
         rate=$((half * n_ranks * 8 * sample * 1000 / step_ms / 100))
         plant "bandwidth_${mpi}_$half" 0 $rate 0 $((half / 10))
         expect_json 'len(d["ranks"]) == 4 and all(r["samples_per_s"] > 0 for r in d["ranks"])'
