@@ -53,7 +53,7 @@ PY
 look failed
 
 # --- PyTorch's pipeline, beside this hardware's
-PYTHONPATH=$double run "$dlbench" sweep "${quick[@]}" --set 'sweep.loader.num_workers=[0, 1]' --set sweep.max_minutes=0.4 \
+PYTHONPATH=$double run "$dlbench" sweep "${quick[@]}" --set 'sweep.loader.num_workers=[0, 1]' --set sweep.max_minutes=2 \
     --set python.interpreter=python3 --run-name torch
 expect_exit 0
 look torch
