@@ -124,6 +124,14 @@ static void say_verdict(const json_t *doc, uint32_t n_columns, uint32_t most, st
     free(words);
 }
 
+static const char *step_text(double ms, char *text, size_t n_text)
+{
+    if (ms >= 1000)
+        return dlb_count_text(ms, text, n_text);
+    (void)snprintf(text, n_text, "%.4g", ms);
+    return text;
+}
+
 /* What the steps could take, and what the cell whose settings are offered gives them. */
 void dlb_answer_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
@@ -133,11 +141,11 @@ void dlb_answer_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *o
                  *one = json_array_get(json_object_get(all, "each"), 0);
     double step_ms = dlb_json_number(config, "device.step_ms");
     double n = dlb_json_number(all, "count"), steps = dlb_json_number(one, "steps");
-    double batch = dlb_json_number(one, "samples") / steps;
     double gives = dlb_json_number(json_object_get(cell, dlb_ranked_rate(doc)), "median");
     double needs = dlb_supply_needs(cell), repeats = dlb_json_number(cell, "repeats");
     const char *source = dlb_json_text(json_object_get(doc, "device"), "step_source");
-    char line[1600], a[24], b[24], times[24] = "", how_often[40] = "once";
+    char line[1600], texts[4][24], window[24], times[24] = "", over[80] = "", which[40] = "This";
+    char how_often[40] = "once";
 
     if (!isfinite(needs) || !(gives > 0))
         return;
@@ -145,14 +153,20 @@ void dlb_answer_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *o
         (void)snprintf(times, sizeof(times), "%.0f x ", n);
     if (repeats > 1)
         (void)snprintf(how_often, sizeof(how_often), "in each of %.0f repetitions", repeats);
+    if (json_array_size(json_object_get(doc, "cells")) > 1)
+        (void)snprintf(which, sizeof(which), "Cell %lld", dlb_ranked_offered_number(doc));
+    if (isfinite(steps))
+        (void)snprintf(
+            over, sizeof(over), "over %.0f batches in %s, ", steps,
+            dlb_duration_text(dlb_json_number(one, "window_ns") / 1e9, window, sizeof(window)));
     (void)snprintf(line, sizeof(line),
-                   "Needs %s samples/s (%s%.4g / %.4g ms%s%.*s). %s gives %s: %.3g%% of that, over "
-                   "%.0f batches in %.2g s, %s.",
-                   dlb_count_text(needs, a, sizeof(a)), times, batch, step_ms,
-                   source[0] ? "; " : "", DLB_CUT(source, 1000),
-                   json_array_size(json_object_get(doc, "cells")) > 1 ? "The cell" : "This",
-                   dlb_count_text(gives, b, sizeof(b)), 100 * gives / needs, steps,
-                   dlb_json_number(one, "window_ns") / 1e9, how_often);
+                   "Needs %s samples/s (%s%s / %s ms%s%.*s). %s gives %s: %.3g%% of that, "
+                   "%s%s.",
+                   dlb_count_text(needs, texts[0], sizeof(texts[0])), times,
+                   dlb_count_text(needs * step_ms / 1000 / n, texts[1], sizeof(texts[1])),
+                   step_text(step_ms, texts[2], sizeof(texts[2])), source[0] ? "; " : "",
+                   DLB_CUT(source, 1000), which, dlb_count_text(gives, texts[3], sizeof(texts[3])),
+                   100 * gives / needs, over, how_often);
     dlb_text_fold(out, line, 0, n_columns);
 }
 
@@ -244,8 +258,7 @@ void dlb_answer_next(const json_t *doc, uint32_t n_columns, struct dlb_text *out
                  *verdict = json_object_get(doc, "verdict");
     bool is_run = has_text(doc, "command", "run"), is_sweep = has_text(doc, "command", "sweep");
     bool undecided = is_sweep && json_is_null(json_object_get(doc, "recommended_cell"));
-    bool settled = is_sweep && !undecided && !dlb_json_is_true(doc, "partial") &&
-                   dlb_json_text(doc, "pytorch")[0];
+    bool settled = is_sweep && !undecided && dlb_json_text(doc, "pytorch")[0];
     double minutes = dlb_json_number(json_object_get(doc, "config"), "sweep.max_minutes");
     struct dlb_text line = {0};
     if (known && is_run &&
@@ -326,6 +339,12 @@ static struct room room_for(const json_t *doc, uint32_t n_columns, uint32_t exce
     return (struct room){.verdict = n_reasons - off_reasons, .recommendation = n_words - off};
 }
 
+static bool fits(const struct dlb_text *words, const struct dlb_text *last, uint32_t n_columns,
+                 uint32_t rows)
+{
+    return n_rows(words, n_columns) + n_rows(last, n_columns) + CAVEATS_ROWS <= rows;
+}
+
 void dlb_answer(const json_t *doc, const struct dlb_report_opts *opts, uint32_t n_columns,
                 struct dlb_text *out)
 {
@@ -337,11 +356,16 @@ void dlb_answer(const json_t *doc, const struct dlb_report_opts *opts, uint32_t 
     dlb_answer_next(doc, n_columns, &last);
     say_place(opts, &last);
     uint32_t used = n_rows(&words, n_columns) + n_rows(&last, n_columns);
-    if (!opts->verbose && used + CAVEATS_ROWS > rows) {
+    if (!opts->verbose && !fits(&words, &last, n_columns, rows)) {
         words.len_bytes = 0;
         say_words(doc, n_columns, room_for(doc, n_columns, used + CAVEATS_ROWS - rows), &words);
-        used = n_rows(&words, n_columns) + n_rows(&last, n_columns);
     }
+    if (!opts->verbose && !fits(&words, &last, n_columns, rows)) { /* without the next step */
+        last.len_bytes = 0;
+        dlb_text_printf(&last, "\n");
+        say_place(opts, &last);
+    }
+    used = n_rows(&words, n_columns) + n_rows(&last, n_columns);
     if (!opts->verbose)
         say_caveats(doc, opts, n_columns, used < rows ? rows - used : 0, &words);
     dlb_text_append(out, words.data, words.len_bytes);

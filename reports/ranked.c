@@ -42,3 +42,9 @@ const json_t *dlb_ranked_offered(const json_t *doc)
     const json_t *cell = cell_of(doc, "recommended_cell");
     return cell ? cell : dlb_ranked_best(doc);
 }
+
+long long dlb_ranked_offered_number(const json_t *doc)
+{
+    const char *key = cell_of(doc, "recommended_cell") ? "recommended_cell" : "best_cell";
+    return cell_of(doc, key) ? (long long)json_integer_value(json_object_get(doc, key)) : -1;
+}

@@ -19,5 +19,6 @@ const json_t *dlb_ranked_best(const json_t *doc);
 
 /* The cell whose settings are offered: the recommended one, else the best. NULL: none. Borrowed. */
 const json_t *dlb_ranked_offered(const json_t *doc);
+long long dlb_ranked_offered_number(const json_t *doc); /* of that cell; -1: none */
 
 #endif

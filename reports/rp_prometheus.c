@@ -126,14 +126,20 @@ static double noise(const json_t *doc)
     return dlb_json_number(doc, "noise_floor_frac");
 }
 
+/* The cells of a storage differ in their work, so that none stands for all. */
+static bool is_storage(const json_t *doc)
+{
+    return json_is_object(json_object_get(doc, "storage"));
+}
+
 static double demand(const json_t *doc)
 {
-    return dlb_supply_of(doc).needs;
+    return is_storage(doc) ? (double)NAN : dlb_supply_of(doc).needs;
 }
 
 static double delivered(const json_t *doc)
 {
-    return dlb_supply_of(doc).gives;
+    return is_storage(doc) ? (double)NAN : dlb_supply_of(doc).gives;
 }
 
 static double storage_of(const json_t *doc, const char *key)

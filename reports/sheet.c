@@ -48,7 +48,8 @@ void dlb_sheet_row(struct dlb_sheet *sheet, int64_t cell)
 void dlb_sheet_both(struct dlb_sheet *sheet, double number, const char *text)
 {
     sheet->value = grown(sheet->value, sheet->n_values, sizeof(*sheet->value));
-    sheet->value[sheet->n_values++] = (struct dlb_sheet_value){dlb_mem_text(text), number};
+    sheet->value[sheet->n_values++] =
+        (struct dlb_sheet_value){dlb_mem_text(text), number, DLB_SHEET_NO_CELL};
 }
 
 void dlb_sheet_text(struct dlb_sheet *sheet, const char *text)
@@ -62,6 +63,12 @@ void dlb_sheet_number(struct dlb_sheet *sheet, double number)
     uint32_t column = sheet->n_values % sheet->n_columns;
     dlb_sheet_both(sheet, number,
                    dlb_unit_text(sheet->column[column].unit, number, text, sizeof(text)));
+}
+
+void dlb_sheet_of_cell(struct dlb_sheet *sheet, double number, int64_t cell)
+{
+    dlb_sheet_number(sheet, number);
+    sheet->value[sheet->n_values - 1].cell = cell;
 }
 
 void dlb_sheet_mark(struct dlb_sheet *sheet, const char *text, double at, bool across)
@@ -104,6 +111,8 @@ const char *dlb_unit_text(enum dlb_unit unit, double number, char *text, size_t 
     case DLB_UNIT_BYTES_PER_S:
         return dlb_rate_text(number, text, n_text);
     case DLB_UNIT_MS:
+        (void)snprintf(text, n_text, "%.4g ms", number);
+        return text;
     case DLB_UNIT_TEXT:
         break;
     }

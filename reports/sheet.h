@@ -45,7 +45,7 @@ enum dlb_unit {
     DLB_UNIT_FRAC,        /* 0 to 1; shown in percent */
     DLB_UNIT_NS,          /* shown as a duration */
     DLB_UNIT_S,           /* the same, of seconds */
-    DLB_UNIT_MS,          /* milliseconds, as a bare number: the title says so */
+    DLB_UNIT_MS,          /* milliseconds */
     DLB_UNIT_RATIO,       /* 3.2x */
     DLB_UNIT_BYTES,       /* 1.43 GB */
     DLB_UNIT_BYTES_PER_S, /* 1.43 GB/s */
@@ -60,6 +60,7 @@ struct dlb_sheet_column {
 struct dlb_sheet_value {
     char *text;    /* owned; as the document has it; a renderer escapes it */
     double number; /* NaN: there is none */
+    int64_t cell;  /* that it is of, in a row of several; or DLB_SHEET_NO_CELL */
 };
 
 /* A line across a chart, such as what the accelerator asks for. */
@@ -93,6 +94,9 @@ void dlb_sheet_text(struct dlb_sheet *sheet, const char *text);
 
 /* As the unit of its column is shown; NaN: "-", which means not measured. */
 void dlb_sheet_number(struct dlb_sheet *sheet, double number);
+
+/* Likewise, of one cell among those of the row. */
+void dlb_sheet_of_cell(struct dlb_sheet *sheet, double number, int64_t cell);
 
 /* A number with words of its own. */
 void dlb_sheet_both(struct dlb_sheet *sheet, double number, const char *text);

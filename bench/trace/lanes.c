@@ -135,8 +135,10 @@ static bool is_shown(const struct dlb_timeline *timeline, const struct dlb_timel
     const struct dlb_timeline_track *loop = dlb_timeline_track(timeline, DLB_TRACK_LOOP, 0);
     if (track->track == DLB_TRACK_WORKER)
         return (!loop || track->loader == loop->loader) && track->index < MAX_WORKERS;
-    return track->index == 0 && track->track != DLB_TRACK_SENDER &&
-           track->track != DLB_TRACK_INTERPRETER;
+    /* Without workers an interpreter loads by itself. */
+    if (track->track == DLB_TRACK_INTERPRETER && dlb_timeline_track(timeline, DLB_TRACK_WORKER, 0))
+        return false;
+    return track->index == 0 && track->track != DLB_TRACK_SENDER;
 }
 
 /* What it was idle for is seen in the page. */

@@ -92,8 +92,17 @@ static void head(struct dlb_text *out, const struct dlb_sheet *sheet)
     dlb_text_printf(out, "</tr></thead>\n");
 }
 
+/* Opens a link to the cell's row in the table of cells, if it has one. */
+static bool open_link(struct dlb_text *out, int64_t cell, struct dlb_html_place place)
+{
+    bool there = cell >= 0 && cell < (int64_t)place.n_cells;
+    if (there)
+        dlb_text_printf(out, "<a href=\"#r%u-c%lld\">", place.result, (long long)cell);
+    return there;
+}
+
 static void value(struct dlb_text *out, const struct dlb_sheet *sheet, uint32_t row,
-                  uint32_t column, const char *link)
+                  uint32_t column, int64_t cell, struct dlb_html_place place)
 {
     const struct dlb_sheet_value *v = &sheet->value[(size_t)row * sheet->n_columns + column];
     bool heat = sheet->chart == DLB_CHART_HEAT && sheet->column[column].role == DLB_ROLE_PART;
@@ -104,28 +113,28 @@ static void value(struct dlb_text *out, const struct dlb_sheet *sheet, uint32_t 
         dlb_text_printf(out, " data-v=\"%.10g\"", v->number);
     if (heat && isfinite(v->number))
         dlb_text_printf(out, " class=\"heat h%.0f\"", fmin(fmax(v->number, 0), 1) * HEAT_CLASSES);
-    dlb_text_printf(out, ">%s", link);
+    dlb_text_printf(out, ">");
+    bool linked = open_link(out, cell, place);
     words_of(out, v->text);
-    dlb_text_printf(out, "%s</td>", link[0] ? "</a>" : "");
+    dlb_text_printf(out, "%s</td>", linked ? "</a>" : "");
 }
 
 /* The first column of a row that is about a cell leads to the table of cells, whose rows are the
- * targets. */
+ * targets, and so does a value that is of another cell than its neighbours. */
 static void rows(struct dlb_text *out, const struct dlb_sheet *sheet, bool targets,
                  struct dlb_html_place place)
 {
     dlb_text_printf(out, "<tbody>\n");
     for (uint32_t row = 0; row < sheet->n_rows; row++) {
         long long cell = (long long)sheet->cell[row];
-        char link[60] = "";
         if (cell >= 0 && targets)
             dlb_text_printf(out, "<tr id=\"r%u-c%lld\">", place.result, cell);
         else
             dlb_text_printf(out, "<tr>");
-        if (cell >= 0 && cell < (long long)place.n_cells && !targets)
-            (void)snprintf(link, sizeof(link), "<a href=\"#r%u-c%lld\">", place.result, cell);
-        for (uint32_t i = 0; i < sheet->n_columns; i++)
-            value(out, sheet, row, i, i == 0 ? link : "");
+        for (uint32_t i = 0; i < sheet->n_columns; i++) {
+            int64_t own = sheet->value[(size_t)row * sheet->n_columns + i].cell;
+            value(out, sheet, row, i, targets ? DLB_SHEET_NO_CELL : i == 0 ? cell : own, place);
+        }
         dlb_text_printf(out, "</tr>\n");
     }
     dlb_text_printf(out, "</tbody>\n");

@@ -14,18 +14,44 @@ static bool is_storage(const json_t *doc)
     return json_is_object(json_object_get(doc, "storage"));
 }
 
-static void columns(bool storage, struct dlb_sheet *out)
+static bool is_gap(const json_t *doc)
+{
+    return json_is_object(json_object_get(doc, "gap"));
+}
+
+/* What all of them measured. */
+static const struct subject {
+    const char *axis, *title;
+    enum dlb_unit unit;
+    bool (*is)(const json_t *doc);
+} subjects[] = {
+    {"accelerators that are fed", "accelerators fed", DLB_UNIT_COUNT, is_storage},
+    {"the slowest way, times direct indexing", "slowest / direct", DLB_UNIT_RATIO, is_gap},
+    {"samples/s", "samples/s", DLB_UNIT_COUNT, NULL},
+};
+
+static const struct subject *subject_of(const json_t *const *docs, uint32_t n)
+{
+    const struct subject *subject = subjects;
+    for (; subject->is; subject++) {
+        uint32_t i = 0;
+        while (i < n && subject->is(docs[i]))
+            i++;
+        if (i == n)
+            break;
+    }
+    return subject;
+}
+
+static void columns(const struct subject *subject, struct dlb_sheet *out)
 {
     out->chart = DLB_CHART_BARS;
-    out->axis = storage ? "accelerators that are fed" : "samples/s";
+    out->axis = subject->axis;
     dlb_sheet_column(out, "result", DLB_ROLE_LABEL, DLB_UNIT_TEXT);
     dlb_sheet_column(out, "command", DLB_ROLE_NONE, DLB_UNIT_TEXT);
-    if (storage)
-        dlb_sheet_column(out, "accelerators fed", DLB_ROLE_Y, DLB_UNIT_COUNT);
-    else
-        dlb_sheet_column(out, "samples/s", DLB_ROLE_Y, DLB_UNIT_COUNT);
-    dlb_sheet_column(out, "low", DLB_ROLE_LOW, DLB_UNIT_COUNT);
-    dlb_sheet_column(out, "high", DLB_ROLE_HIGH, DLB_UNIT_COUNT);
+    dlb_sheet_column(out, subject->title, DLB_ROLE_Y, subject->unit);
+    dlb_sheet_column(out, "low", DLB_ROLE_LOW, subject->unit);
+    dlb_sheet_column(out, "high", DLB_ROLE_HIGH, subject->unit);
     dlb_sheet_column(out, "demand, samples/s", DLB_ROLE_NONE, DLB_UNIT_COUNT);
     dlb_sheet_column(out, "GPU idle", DLB_ROLE_NONE, DLB_UNIT_FRAC);
     dlb_sheet_column(out, "verdict", DLB_ROLE_NONE, DLB_UNIT_TEXT);
@@ -37,16 +63,28 @@ static void columns(bool storage, struct dlb_sheet *out)
     dlb_sheet_column(out, "file system", DLB_ROLE_NONE, DLB_UNIT_TEXT);
 }
 
-static void figures(const json_t *doc, bool storage, struct dlb_sheet *out)
+static double slowest_of(const json_t *gap)
 {
-    const json_t *s = json_object_get(doc, "storage"), *cell = dlb_ranked_offered(doc);
-    const json_t *rate = json_object_get(cell, dlb_ranked_rate(doc));
-    const json_t *of = storage ? s : is_storage(doc) ? NULL : rate;
-    bool one = !storage && strcmp(dlb_json_text(rate, "interval"), "none") == 0;
-    dlb_sheet_number(out, dlb_json_number(of, storage ? "max_accelerators" : "median"));
+    const json_t *rung;
+    double most = (double)NAN;
+    size_t i;
+    json_array_foreach(json_object_get(gap, "rungs"), i, rung)
+        most = fmax(most, dlb_json_number(rung, "ratio_to_direct"));
+    return most;
+}
+
+static void figures(const json_t *doc, const struct subject *subject, struct dlb_sheet *out)
+{
+    const json_t *cell = dlb_ranked_offered(doc);
+    const json_t *rate = is_storage(doc) ? NULL : json_object_get(cell, dlb_ranked_rate(doc));
+    const json_t *of = subject->is == is_storage ? json_object_get(doc, "storage") : rate;
+    bool one = strcmp(dlb_json_text(of, "interval"), "none") == 0;
+    dlb_sheet_number(out, subject->is == is_gap ? slowest_of(json_object_get(doc, "gap"))
+                          : subject->is         ? dlb_json_number(of, "max_accelerators")
+                                                : dlb_json_number(of, "median"));
     dlb_sheet_number(out, one ? (double)NAN : dlb_json_number(of, "low"));
     dlb_sheet_number(out, one ? (double)NAN : dlb_json_number(of, "high"));
-    dlb_sheet_number(out, dlb_supply_of(doc).needs);
+    dlb_sheet_number(out, is_storage(doc) ? (double)NAN : dlb_supply_of(doc).needs);
     dlb_sheet_number(out, dlb_ranked_share(doc, cell, "gpu_idle_frac"));
 }
 
@@ -62,7 +100,8 @@ static void data(const json_t *doc, struct dlb_sheet *out)
     dlb_sheet_text(out, json_is_object(set) ? text : "");
 }
 
-static void row(const json_t *doc, uint32_t number, bool storage, struct dlb_sheet *out)
+static void row(const json_t *doc, uint32_t number, const struct subject *subject,
+                struct dlb_sheet *out)
 {
     const json_t *environment = json_object_get(doc, "environment");
     char name[300];
@@ -71,7 +110,7 @@ static void row(const json_t *doc, uint32_t number, bool storage, struct dlb_she
     dlb_sheet_row(out, DLB_SHEET_NO_CELL);
     dlb_sheet_text(out, name);
     dlb_sheet_text(out, dlb_text_shown(doc, "command"));
-    figures(doc, storage, out);
+    figures(doc, subject, out);
     dlb_sheet_text(out, dlb_text_shown(json_object_get(doc, "verdict"), "class"));
     dlb_sheet_text(out, dlb_text_shown(dlb_ranked_offered(doc), "pipeline"));
     data(doc, out);
@@ -85,6 +124,7 @@ static void row(const json_t *doc, uint32_t number, bool storage, struct dlb_she
 static void note(const json_t *const *docs, uint32_t n, struct dlb_sheet *out)
 {
     bool data_differ = false, pipelines_differ = false, busy = false, mixed = false;
+    bool needs_differ = false;
     for (uint32_t i = 0; i < n; i++) {
         const char *own = dlb_json_text(dlb_ranked_offered(docs[i]), "pipeline");
         data_differ =
@@ -94,6 +134,8 @@ static void note(const json_t *const *docs, uint32_t n, struct dlb_sheet *out)
                            strcmp(own, dlb_json_text(dlb_ranked_offered(docs[0]), "pipeline")) != 0;
         mixed = mixed || is_storage(docs[i]) != is_storage(docs[0]);
         busy = busy || dlb_json_is_true(docs[i], "too_busy");
+        needs_differ = needs_differ || !dlb_supply_is_same_need(dlb_supply_of(docs[i]).needs,
+                                                                dlb_supply_of(docs[0]).needs);
     }
     if (mixed)
         dlb_text_printf(&out->note, "A storage has no rate of its own, but one for each number of "
@@ -102,6 +144,9 @@ static void note(const json_t *const *docs, uint32_t n, struct dlb_sheet *out)
     if (data_differ)
         dlb_text_printf(&out->note, "The data sets are not the same: compare rates only if the "
                                     "samples are alike. ");
+    if (needs_differ && !is_storage(docs[0]))
+        dlb_text_printf(&out->note, "They do not ask for the same: step times, batch sizes or "
+                                    "accelerators differ. ");
     if (pipelines_differ) {
         out->chart = DLB_CHART_NONE; /* bars on one axis would compare them */
         dlb_text_printf(&out->note, "Some load with PyTorch and some with dlbench's own loaders: "
@@ -115,11 +160,9 @@ static void note(const json_t *const *docs, uint32_t n, struct dlb_sheet *out)
 
 void dlb_sheet_beside(const json_t *const *docs, uint32_t n, struct dlb_sheet *out)
 {
-    bool storage = true;
+    const struct subject *subject = subject_of(docs, n);
+    columns(subject, out);
     for (uint32_t i = 0; i < n; i++)
-        storage = storage && is_storage(docs[i]);
-    columns(storage, out);
-    for (uint32_t i = 0; i < n; i++)
-        row(docs[i], i + 1, storage, out);
+        row(docs[i], i + 1, subject, out);
     note(docs, n, out);
 }

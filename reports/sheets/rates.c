@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SERIES 12   /* lines that a chart can show apart */
-#define SAME_FRAC 0.005 /* demand: the mean size of batches differs a little */
+#define MAX_SERIES 12 /* lines that a chart can show apart */
 
 /* The settings of a line, each once, the line with the fastest cell first. */
 struct series {
@@ -80,7 +79,7 @@ static bool all_need(const json_t *doc, double needs)
     const json_t *cell;
     size_t i;
     json_array_foreach(json_object_get(doc, "cells"), i, cell) {
-        if (is_shown(doc, cell) && fabs(dlb_supply_needs(cell) - needs) > SAME_FRAC * needs)
+        if (is_shown(doc, cell) && !dlb_supply_is_same_need(dlb_supply_needs(cell), needs))
             return false;
     }
     return true;
@@ -93,11 +92,13 @@ static void mark(const json_t *doc, bool by_workers, struct dlb_sheet *out)
     const json_t *cell = dlb_ranked_offered(doc);
     bool recommended = json_is_integer(json_object_get(doc, "recommended_cell"));
     double workers = dlb_json_number(json_object_get(cell, "config"), DLB_WORKERS);
-    if (all_need(doc, supply.needs))
+    if (all_need(doc, supply.needs)) {
         dlb_sheet_mark(out, "demand", supply.needs, false);
-    else
-        dlb_text_printf(&out->note, "Cells differ in what they ask for: no demand is drawn. ");
-    dlb_sheet_mark(out, "data always ready", supply.ready, false);
+        dlb_sheet_mark(out, "data always ready", supply.ready, false);
+    } else {
+        dlb_text_printf(&out->note, "Cells differ in what they ask for: neither demand nor what "
+                                    "data always ready would give is drawn. ");
+    }
     if (by_workers)
         dlb_sheet_mark(out, recommended ? "recommended" : "best", workers, true);
 }
@@ -245,18 +246,17 @@ static void columns_of(const json_t *doc, struct grid *grid)
     qsort(grid->workers, grid->n, sizeof(grid->workers[0]), by_number);
 }
 
-/* The cell with these settings; where several have them the first. */
-static const json_t *cell_at(const json_t *doc, dlb_label *names, const char *settings,
-                             double workers)
+/* The number of the cell with these settings; where several have them the first. */
+static int64_t cell_at(const json_t *doc, dlb_label *names, const char *settings, double workers)
 {
     const json_t *cell;
     size_t i;
     json_array_foreach(json_object_get(doc, "cells"), i, cell) {
         double n = dlb_json_number(json_object_get(cell, "config"), DLB_WORKERS);
         if (n == workers && is_shown(doc, cell) && strcmp(names[i], settings) == 0)
-            return cell;
+            return (int64_t)i;
     }
-    return NULL;
+    return DLB_SHEET_NO_CELL;
 }
 
 void dlb_sheet_idle(const json_t *doc, struct dlb_sheet *out)
@@ -278,8 +278,10 @@ void dlb_sheet_idle(const json_t *doc, struct dlb_sheet *out)
         dlb_sheet_row(out, DLB_SHEET_NO_CELL);
         dlb_sheet_text(out, series->name[i][0] ? series->name[i] : "all cells");
         for (uint32_t k = 0; k < grid.n; k++) {
-            const json_t *cell = cell_at(doc, names, series->name[i], grid.workers[k]);
-            dlb_sheet_number(out, dlb_ranked_share(doc, cell, "gpu_idle_frac"));
+            int64_t at = cell_at(doc, names, series->name[i], grid.workers[k]);
+            const json_t *cell =
+                at < 0 ? NULL : json_array_get(json_object_get(doc, "cells"), (size_t)at);
+            dlb_sheet_of_cell(out, dlb_ranked_share(doc, cell, "gpu_idle_frac"), at);
         }
     }
     if (series->n_left_out)

@@ -61,6 +61,10 @@ PYTHONPATH=$double run "$dlbench" run "${quick[@]}" --set loader.kind=torch --se
     --set python.interpreter=python3 --run-name stamps
 expect_exit 0
 look stamps
+PYTHONPATH=$double run "$dlbench" run "${quick[@]}" --set loader.kind=torch --set loader.num_workers=0 \
+    --set python.interpreter=python3 --run-name alone --trace alone.json
+expect_exit 0
+look alone
 
 # --- the ladder, a storage
 run "$dlbench" gap --samples 20000 --features 10 --batch-size 3000 --set gap.repeats=3 --set device.step_ms=0.1 --run-name gap

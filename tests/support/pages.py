@@ -171,18 +171,22 @@ def needs(cell):
     own, config = cell.get("accelerators") or {}, cell.get("config") or {}
     (count,), (samples, steps) = numbers(own, "count"), numbers((own.get("each") or [{}])[0], "samples", "steps")
     step_ms, batch_size = numbers(config, "device.step_ms", "loader.batch_size")
-    if not count or not samples or not steps or not step_ms:
+    if not count or not step_ms or not (samples and steps or batch_size):
         return None
+    if not samples or not steps: # too many accelerators to tell of each
+        return count * batch_size / step_ms * 1000
     if batch_size and steps > 1: # the last batch of an epoch may be smaller
         check(batch_size / 2 < samples / steps <= batch_size, "%d steps took %d samples: batch_size is %d" % (steps, samples, batch_size))
     return count * (samples / steps) / step_ms * 1000
 
 
 def hardware(document):
-    """What dlbench's own loaders deliver beside PyTorch: the winner of their race, else the fastest."""
+    """What dlbench's own loaders deliver beside PyTorch: the winner of their race, else the fastest that does the same work."""
     own = {at: median(document, cell) for at, cell in cells_of(document) if cell.get("pipeline") == "hardware"}
     winner = ((document.get("recommendation_detail") or {}).get("hardware") or {}).get("cell")
-    return own[winner] if winner in own else max(filter(None, own.values()), default=None)
+    need = needs(offered(document))
+    same = [own[at] for at, cell in cells_of(document) if at in own and (need is None or abs((needs(cell) or 0) - need) <= need / 200)]
+    return own[winner] if winner in own else max(filter(None, same), default=None)
 
 
 def tiles(document):

@@ -93,7 +93,21 @@ static void test_demand_and_supply(void **state)
                                   "samples", 640, "window_ns", (json_int_t)250000000));
     char *text = rendered(doc, "terminal", 160);
     assert_has(text, "6,400 samples/s (2 x 64 / 20 ms; a list)");
-    assert_has(text, " 3,000: 46.9% ");
+    assert_has(text, " 4 gives 3,000: 46.9% ");
+    free(text);
+    json_object_set_new(json_object_get(cell, "config"), "device.step_ms", json_real(20000));
+    json_object_set_new(cell, "accelerators",
+                        json_pack("{si, s[{si, sI, sI}]}", "count", 1, "each", "steps", 20,
+                                  "samples", (json_int_t)(20 * 16384), "window_ns",
+                                  (json_int_t)400000000000));
+    text = rendered(doc, "text", 0);
+    assert_has(text, "(16,384 / 20,000 ms; a list)");
+    assert_null(strstr(text, "e+0"));
+    free(text);
+    json_object_set_new(cell, "accelerators", json_pack("{si, sn}", "count", 32, "each"));
+    json_object_set_new(json_object_get(cell, "config"), "device.step_ms", json_real(20));
+    text = rendered(doc, "text", 0); /* too many to tell of each: by batch_size */
+    assert_has(text, "102,400 samples/s (32 x 64 / 20 ms; a list)");
     free(text);
     json_object_set_new(json_object_get(cell, "config"), "device.step_ms", json_real(0));
     text = rendered(doc, "terminal", 160);

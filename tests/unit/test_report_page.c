@@ -163,20 +163,26 @@ static void test_values_that_are_cut_keep_apart(void **state)
 static void test_demand_of_cells_that_differ(void **state)
 {
     (void)state;
-    static const char mark[] = "data-name=\"demand\"";
+    static const char mark[] = "data-name=\"demand\"", ready[] = "data-name=\"data always ready\"";
     json_t *doc = summary_of("sweep"), *cells = json_object_get(doc, "cells"), *cell;
     size_t i;
-    json_array_foreach(cells, i, cell)
+    json_array_foreach(cells, i, cell) {
         json_object_set_new(
             cell, "accelerators",
             json_pack("{si, s[{si, si}]}", "count", 1, "each", "samples", 640, "steps", 10));
+        if (json_is_object(json_object_get(cell, "verdict")))
+            json_object_set_new(json_object_get(cell, "verdict"), "gain",
+                                json_pack("{sf}", "median", 1.5));
+    }
     char *page = rendered(doc, "html", 0);
     assert_int_equal(n_of(page, mark), 1);
+    assert_int_equal(n_of(page, ready), 1);
     free(page);
     json_object_set_new(json_object_get(json_array_get(cells, 3), "config"), "device.step_ms",
                         json_real(2));
     page = rendered(doc, "html", 0);
     assert_int_equal(n_of(page, mark), 0);
+    assert_int_equal(n_of(page, ready), 0);
     free(page);
     json_decref(doc);
 }

@@ -3,6 +3,7 @@
 #include "tests/support/rendered.h"
 
 #include "reports/ranked.h"
+#include "reports/sheets/figures.h"
 
 enum { N_CELLS = 4 };
 
@@ -119,6 +120,42 @@ static void test_markdown_code_is_whole_and_inert(void **state)
     json_decref(doc);
 }
 
+/* Each value of the grid leads to its own cell. */
+static void test_the_grid_leads_to_cells(void **state)
+{
+    (void)state;
+    json_t *doc = sweep_of((const double[N_CELLS]){100, 150, 180, 200});
+    char *page = rendered(doc, "html", 0);
+    char *idle = strstr(page, "id=\"r0-idle\"");
+    assert_non_null(idle);
+    *strstr(idle, "</figure>") = '\0';
+    for (int i = 0; i < N_CELLS; i++) {
+        char link[40];
+        (void)snprintf(link, sizeof(link), "<a href=\"#r0-c%d\">", i);
+        assert_has(idle, link);
+    }
+    free(page);
+    json_decref(doc);
+}
+
+/* Ladders beside each other are compared by what their slowest way takes. */
+static void test_ladders_beside_each_other(void **state)
+{
+    (void)state;
+    json_t *docs[2] = {summary_of("gap"), summary_of("gap")}, *rung;
+    size_t i;
+    json_array_foreach(json_object_get(json_object_get(docs[1], "gap"), "rungs"), i, rung)
+        json_object_set_new(rung, "ratio_to_direct", json_real(i == 1 ? 124 : 2));
+    struct dlb_sheet sheet = {.chart = DLB_CHART_NONE};
+    dlb_sheet_beside((const json_t *const *)docs, 2, &sheet);
+    assert_int_equal(sheet.column[2].unit, DLB_UNIT_RATIO);
+    assert_true(sheet.value[2].number > 0);
+    assert_true(sheet.value[sheet.n_columns + 2].number == 124);
+    dlb_sheet_free(&sheet);
+    json_decref(docs[0]);
+    json_decref(docs[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +163,8 @@ int main(void)
         cmocka_unit_test(test_last_block),
         cmocka_unit_test(test_slow_work_keeps_its_digits),
         cmocka_unit_test(test_markdown_code_is_whole_and_inert),
+        cmocka_unit_test(test_the_grid_leads_to_cells),
+        cmocka_unit_test(test_ladders_beside_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -356,6 +356,18 @@ static void test_supply(void **state)
     double other =
         dlb_json_number(json_object_get(json_array_get(cells, 4), dlb_ranked_rate(doc)), "median");
     assert_true(dlb_supply_of(doc).hardware == other);
+    /* Without a winner only cells of the same work count. */
+    json_object_del(doc, "recommendation_detail");
+    json_array_foreach(cells, i, cell)
+        json_object_set_new(cell, "accelerators",
+                            json_pack("{si, s[{si, si}]}", "count", 1, "each", "samples",
+                                      i == 0 ? 640 : 6400, "steps", 10));
+    json_object_set_new(
+        offered, "accelerators",
+        json_pack("{si, s[{si, si}]}", "count", 1, "each", "samples", 640, "steps", 10));
+    other =
+        dlb_json_number(json_object_get(json_array_get(cells, 0), dlb_ranked_rate(doc)), "median");
+    assert_true(dlb_supply_of(doc).hardware == other);
     json_object_set_new(offered, "pipeline", json_string("hardware"));
     assert_true(isnan(dlb_supply_of(doc).hardware));
     json_decref(doc);

@@ -158,12 +158,34 @@ static void test_lanes(void **state)
     dlb_timeline_free(&timeline);
 }
 
+/* An interpreter that has no workers loads by itself, and is drawn. */
+static void test_lane_of_an_interpreter(void **state)
+{
+    (void)state;
+    const struct dlb_trace_facts facts = {"", "0", 0};
+    const uint64_t none = DLB_TRACE_NO_SAMPLE;
+    for (uint32_t n_workers = 0; n_workers < 2; n_workers++) {
+        open_rings(n_workers, true);
+        trace.names = (struct dlb_trace_names){.n = 1, .at = {{"getitem", "read"}}};
+        add(DLB_TRACK_INTERPRETER, 0, 0, 5, 0, 1100, 1300);
+        add(DLB_TRACK_COMPUTE, 0, 0, none, DLB_DS_COMPUTE, 1000, 1500);
+        add(DLB_TRACK_COMPUTE, 0, DLB_TRACE_NO_BATCH, none, DLB_TRACE_WINDOW, 1000, 1600);
+        struct dlb_timeline timeline = taken();
+        dlb_trace_complete(&timeline);
+        json_t *doc = dlb_trace_lanes(&timeline, &facts);
+        assert_int_equal((int)lane_ns(doc, "interpreter", "read"), n_workers ? 0 : 200);
+        json_decref(doc);
+        dlb_timeline_free(&timeline);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_window, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_numbers, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_lanes, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(test_lane_of_an_interpreter, folder_make, folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
