@@ -192,6 +192,7 @@ look turns
 # --- beside each other
 look race torch run
 look points fitted
+look corpus-gap gap
 
 # --- what is wrong on a page is found: in each of its tables another number, and then one thing after the other
 planted() { # RESULT FIGURE...

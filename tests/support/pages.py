@@ -253,16 +253,26 @@ def check_document(result, document, seen):
         check(document["pytorch"] in seen["calls"], "the settings to paste are not shown")
 
 
+def gap_of(gap):
+    """What a DataLoader that shuffles takes, of what slicing takes, with the interval."""
+    seconds = {rung["rung"]: numbers(rung.get("seconds"), "median")[0] for rung in gap["rungs"]}
+    loader, direct = seconds.get("torch-dataloader"), seconds.get("torch-direct")
+    ends = numbers(gap, "total_low", "total_high")
+    return [loader / direct if loader and direct else None] + [1 + end / direct if direct and end is not None else None for end in ends]
+
+
 def check_beside(documents, seen):
-    """Several results: what each offers, or how many accelerators it feeds."""
+    """Several results: what each offers, how many accelerators it feeds, or the gap of its ladder."""
     documents = [document for document in documents if document.get("run_name")]
-    stored = all(document.get("storage") for document in documents)
+    stored, ladders = (all(document.get(kind) for document in documents) for kind in ("storage", "gap"))
     rows = []
     for document in documents if len(documents) > 1 else []:
         cell = offered(document)
         own = numbers(document["storage"], "max_accelerators", "low", "high") if stored else with_interval(rate(document, cell))
         own = own if stored or not document.get("storage") else 3 * [None]
-        rows.append((None, 2 * [ANY] + own + [needs(cell), share(document, cell, "gpu_idle_frac")] + 7 * [ANY]))
+        own = gap_of(document["gap"]) if ladders else own
+        need = None if document.get("storage") else needs(cell)
+        rows.append((None, 2 * [ANY] + own + [need, share(document, cell, "gpu_idle_frac")] + 7 * [ANY]))
     name = next((figure for figure in seen["figures"] if figure.endswith("-beside")), "r0-beside")
     check_rows(int(name[1:].split("-")[0]), "beside", seen, rows)
 
