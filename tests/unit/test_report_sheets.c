@@ -141,6 +141,14 @@ static void test_the_grid_leads_to_cells(void **state)
     json_decref(doc);
 }
 
+static void test_durations_have_units(void **state)
+{
+    (void)state;
+    char text[64];
+    assert_string_equal(dlb_unit_text(DLB_UNIT_MS, 12.5, text, sizeof(text)), "12.5 ms");
+    assert_string_equal(dlb_unit_text(DLB_UNIT_S, 12.5, text, sizeof(text)), "12.5 s");
+}
+
 /* Ladders beside each other are compared by the gap that their first sentence has. */
 static void test_ladders_beside_each_other(void **state)
 {
@@ -171,6 +179,7 @@ int main(void)
         cmocka_unit_test(test_slow_work_keeps_its_digits),
         cmocka_unit_test(test_markdown_code_is_whole_and_inert),
         cmocka_unit_test(test_the_grid_leads_to_cells),
+        cmocka_unit_test(test_durations_have_units),
         cmocka_unit_test(test_ladders_beside_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -336,6 +336,20 @@ static void test_prometheus_leaves_out_what_was_not_measured(void **state)
     json_decref(doc);
 }
 
+/* A storage's cells differ in their work: none of them stands for it, as on its page. */
+static void test_prometheus_of_a_storage(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("storage");
+    assert_true(dlb_supply_of(doc).gives > 0);
+    char *text = rendered(doc, "prometheus", 0);
+    assert_has(text, "\ndlbench_storage_accelerators{");
+    assert_null(strstr(text, "\ndlbench_demand_samples_per_second{"));
+    assert_null(strstr(text, "\ndlbench_supply_samples_per_second{"));
+    free(text);
+    json_decref(doc);
+}
+
 /* What PyTorch gives stands beside what the hardware could, and what data always ready would. */
 static void test_supply(void **state)
 {
@@ -389,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_prometheus_labels),
         cmocka_unit_test(test_prometheus_of_namesakes),
         cmocka_unit_test(test_prometheus_leaves_out_what_was_not_measured),
+        cmocka_unit_test(test_prometheus_of_a_storage),
         cmocka_unit_test(test_supply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
