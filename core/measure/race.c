@@ -57,6 +57,23 @@ static int64_t smallest(const struct dlb_race *race, double probability)
     return found;
 }
 
+static double highest(const struct dlb_race *race)
+{
+    double most = 0;
+    for (uint32_t c = 0; c < race->input.n_cells; c++)
+        if (survives(race, c))
+            most = fmax(most, race->cells[c].probability);
+    return most;
+}
+
+/* The smallest that is certain enough, else the most probable cell: in the last phase it comes that
+ * far most often. -1: none is probable. */
+static int64_t choose(const struct dlb_race *race)
+{
+    double most = highest(race);
+    return most < CHOOSE ? -1 : smallest(race, fmin(most, DLB_RACE_DECIDE));
+}
+
 /* Draws of ln rates become draws of how far a cell is behind the best. */
 static void to_distances(const struct dlb_race *race, double *draws)
 {
@@ -90,10 +107,7 @@ static void weigh(struct dlb_race *race, const double *draws)
 
 static void find_leader(struct dlb_race *race)
 {
-    double most = 0;
-    for (uint32_t c = 0; c < race->input.n_cells; c++)
-        if (survives(race, c))
-            most = fmax(most, race->cells[c].probability);
+    double most = highest(race);
     for (uint32_t c = 0; c < race->input.n_cells; c++)
         if (survives(race, c) && race->cells[c].probability < fmin(DROP, PASS_OVER * most))
             race->cells[c].state = DLB_RACE_DROPPED;
@@ -460,7 +474,7 @@ static bool race_on(struct dlb_race *race, const struct dlb_race_budget *budget)
     fit_block(race, budget);
     if (affords_fresh(race, budget, 1, dlb_race_block_runs(race)) && !noise)
         return true;
-    int64_t found = smallest(race, CHOOSE);
+    int64_t found = choose(race);
     if (found >= 0 && affords_fresh(race, budget, 0, 0))
         return start_fresh(race, found);
     return stop_undecided(race, noise ? DLB_RACE_NOISE : DLB_RACE_BUDGET);

@@ -20,11 +20,12 @@
  * dropped, or screened: they rest, and run again if a later leader makes them matter.
  *
  * Once the leader is certain, it is chosen; once what is left is only enough for the last phase,
- * the smallest cell that is nearly certain. It and its rival (the best of the others) run afresh,
- * in pairs. The interval of its loss is of these runs alone: figures that also chose a cell flatter
- * it. If the fresh figures contradict the choice, or all runs together leave it less than
- * DLB_RACE_DECIDE, the race goes on. The rival is recommended if it is then the smallest cell with
- * DLB_RACE_DECIDE, and either smaller than the choice, or nothing is left for going on.
+ * the smallest certain cell, or else the most probable one. It and its rival (the best of the
+ * others) run afresh, in pairs. The interval of its loss is of these runs alone: figures that also
+ * chose a cell flatter it. If the fresh figures contradict the choice, or all runs together leave
+ * it less than DLB_RACE_DECIDE, the race goes on. The rival is recommended if it is then the
+ * smallest cell with DLB_RACE_DECIDE, and either smaller than the choice, or nothing is left for
+ * going on.
  *
  * Sources: racing with blocks is Maron and Moore's (NIPS 1993) and F-Race (Birattari et al., GECCO
  * 2002); running what may still beat the leader is top-two sampling (Russo, COLT 2016). The

@@ -30,13 +30,14 @@ enum grid_shape {
 
 enum grid_noise {
     GRID_NORMAL,
-    GRID_THREEFOLD, /* cells' scatters differ up to threefold */
+    GRID_THREEFOLD, /* cells' scatters differ up to threefold; the given one is their middle */
     GRID_T3,        /* Student's t with 3 degrees of freedom, of the same standard deviation */
     GRID_HITS,      /* 5% of the runs are 20% slower */
     GRID_LINEAR,    /* drift of 1% a block */
     GRID_WALK,      /* each block 3% off the last */
     GRID_WITHIN,    /* drift of 4% within each block */
     GRID_STEAL,     /* in a quarter of the blocks a stretch of runs is 15% slower */
+    GRID_POOLED,    /* threefold; the given one is that of all runs together, as for one cell */
 };
 
 struct grid_case {
@@ -110,8 +111,10 @@ static inline void grid_init(struct grid *g, const struct grid_case *of, uint64_
             g->truth[c] = log1p(-of->loss);
         g->best = fmax(g->best, g->truth[c]);
         g->scatter[c] = of->scatter;
-        if (of->noise == GRID_THREEFOLD)
+        if (of->noise == GRID_THREEFOLD || of->noise == GRID_POOLED)
             g->scatter[c] *= pow(3, dlb_rng_unit(&g->rng) - 0.5);
+        if (of->noise == GRID_POOLED) /* mean of 3^(2 u - 1), u from 0 to 1 */
+            g->scatter[c] /= sqrt((3 - 1.0 / 3) / (2 * log(3)));
     }
 }
 
@@ -306,13 +309,23 @@ static inline void grid_old(struct grid *g, struct grid_tally *t)
         {"small lose 3%", GRID_SMALL_LOSE, 0.03, GRID_STEAL, 0.03, false, 0.5},                    \
         {"saturates", GRID_SATURATES, 0, GRID_STEAL, 0.01, false, 0.95},                           \
         {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_NORMAL, 0.03, true, 0.9},                        \
-        {"one is best by 3%", GRID_ALL_BUT_ONE, 0.03, GRID_NORMAL, 0.03, true, 0.9},
+        {"one is best by 3%", GRID_ALL_BUT_ONE, 0.03, GRID_NORMAL, 0.03, true, 0.9},               \
+        {"equal", GRID_EQUAL, 0, GRID_POOLED, 0.03, false, 0.9},                                   \
+        {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_POOLED, 0.03, false, 0.9},                       \
+        {"small lose 3%", GRID_SMALL_LOSE, 0.03, GRID_POOLED, 0.03, false, 0.9},                   \
+        {"one is best by 3%", GRID_ALL_BUT_ONE, 0.03, GRID_POOLED, 0.03, false, 0.9},
 
 static inline const char *grid_noise_name(enum grid_noise noise)
 {
-    static const char *const names[] = {
-        "normal",      "normal, differs threefold", "t3",   "5% hit by 20%", "linear drift",
-        "random walk", "drift within blocks",       "steal"};
+    static const char *const names[] = {"normal",
+                                        "normal, differs threefold",
+                                        "t3",
+                                        "5% hit by 20%",
+                                        "linear drift",
+                                        "random walk",
+                                        "drift within blocks",
+                                        "steal",
+                                        "normal, threefold, pooled"};
     return names[noise];
 }
 
