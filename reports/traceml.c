@@ -271,8 +271,7 @@ static json_t *primary_json(const struct dlb_traceml_class *class,
         dlb_json_real_or_null(step->residual_ms)));
     return dlb_json_made(json_pack("{ss, ss, ss, ss, ss, ss, ss, so}", "kind", kind, "status",
                                    status, "severity", class->severity, "section", "step_time",
-                                   "scope", "performance", "summary",
-                                   "Measured by dlbench: means over its window.", "action",
+                                   "scope", "performance", "summary", DLB_TRACEML_SUMMARY, "action",
                                    action_of(class->kind), "evidence", evidence));
 }
 

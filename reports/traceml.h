@@ -7,6 +7,7 @@
 #include "reports/text.h"
 
 #define DLB_TRACEML_SCHEMA 1.9
+#define DLB_TRACEML_SUMMARY "Measured by dlbench: means over its window." /* near its beginning */
 
 /* Appends the document for a result of `dlbench run`: its cell, means over the measured window.
  * What dlbench does not measure is null. */

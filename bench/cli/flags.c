@@ -32,11 +32,12 @@ const struct dlb_flag dlb_flags[] = {
                              "print html (a page, with A and B in it), json or txt instead of the "
                              "usual text",
                              NULL},
-    [FLAG_PROMETHEUS] = {"prometheus", "FILE", DLB_FLAG_REPORT,
-                         "write the figures to this file for the textfile collector of "
-                         "Prometheus' node_exporter, replacing it at once; print nothing unless "
-                         "--format or --json asks for it",
-                         NULL},
+    [FLAG_PROMETHEUS] =
+        {"prometheus", "FILE", DLB_FLAG_REPORT,
+         "write the figures to this file for the textfile collector of "
+         "Prometheus' node_exporter, replacing an earlier one at once; print nothing unless "
+         "--format or --json asks for it",
+         NULL},
     [FLAG_FROM] = {"from", "FORMAT", DLB_FLAG_TARGET,
                    "read the source in this format, if it is not recognised or recognised wrongly",
                    NULL},
@@ -88,14 +89,15 @@ const struct dlb_flag dlb_flags[] = {
     [FLAG_STRICT] = {"strict", NULL, DLB_FLAG_RULES,
                      "a rule that is unclear fails, and so does a failed cell", NULL},
     [FLAG_JUNIT] = {"junit", "FILE", DLB_FLAG_RULES,
-                    "write what the rules came to as JUnit XML; replaces the file", NULL},
-    [FLAG_TRACEML] = {"traceml", "FILE", DLB_FLAG_TRACEML,
-                      "write the result as TraceML's final_summary.json, too; replaces the file",
-                      NULL},
-    [FLAG_TRACE] = {"trace", "FILE", DLB_FLAG_TRACE,
-                    "record what each worker, the training loop and the device do when, and write "
-                    "it as Chrome's trace JSON, which ui.perfetto.dev opens; replaces the file",
-                    NULL},
+                    "write what the rules came to as JUnit XML; replaces an earlier one", NULL},
+    [FLAG_TRACEML] =
+        {"traceml", "FILE", DLB_FLAG_TRACEML,
+         "write the result as TraceML's final_summary.json, too; replaces an earlier one", NULL},
+    [FLAG_TRACE] =
+        {"trace", "FILE", DLB_FLAG_TRACE,
+         "record what each worker, the training loop and the device do when, and write "
+         "it as Chrome's trace JSON, which ui.perfetto.dev opens; replaces an earlier one",
+         NULL},
     [FLAG_ALSO_A] = {"also-a", "PATH", DLB_FLAG_COMPARE,
                      "a further result of what A measured, made at another time; may be repeated",
                      NULL},

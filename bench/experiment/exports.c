@@ -1,5 +1,6 @@
 #include "bench/experiment/exports.h"
 
+#include "core/base/err.h"
 #include "core/base/io.h"
 #include "core/base/mem.h"
 #include "reports/junit.h"
@@ -7,42 +8,135 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A new file in a folder that is there, or a regular file, which is replaced. A link or a device
+#define HEAD_BYTES 4096
+
+/* By what a file of each kind is known for an earlier export: how it begins, and what stands near
+ * its beginning. */
+static const struct export
+{
+    const char *flag, *begins, *has;
+}
+exports[] = {
+    {"--junit", "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n",
+     "<testsuite name=\"dlbench "},
+    {"--traceml", "{\n  \"schema_version\": ", "\"" DLB_TRACEML_SUMMARY "\""},
+    {"--trace", "{\"displayTimeUnit\":", "\"program\":\"dlbench\""},
+    {"--prometheus", "# HELP dlbench_", ""},
+};
+
+enum { N_EXPORTS = sizeof(exports) / sizeof(*exports) };
+
+static void paths_of(const struct dlb_args *args, const char *path[N_EXPORTS])
+{
+    path[0] = args->junit;
+    path[1] = args->traceml;
+    path[2] = args->trace;
+    path[3] = args->prometheus;
+}
+
+/* Empty, or what the same flag wrote earlier. Whatever else is there may be the user's. */
+static bool is_earlier(const struct export *as, const char *path)
+{
+    char head[HEAD_BYTES + 1];
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    size_t n = fread(head, 1, HEAD_BYTES, file);
+    bool is_read = !ferror(file);
+    (void)fclose(file);
+    head[n] = '\0';
+    bool ours = strncmp(head, as->begins, strlen(as->begins)) == 0 && strstr(head, as->has);
+    return is_read && (n == 0 || ours);
+}
+
+/* Of the file, owned; "." where the path has none. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = dlb_mem_text(slash ? path : ".");
+    if (slash)
+        folder[slash == path ? 1 : slash - path] = '\0'; /* "/" itself stays */
+    return folder;
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* A new file in a folder that is there, or an earlier export, which is replaced. A link or a device
  * such as /dev/stdout would be replaced, too, and nobody wants that. */
-static int check(const char *flag, const char *path, struct dlb_err *err)
+static int check(const struct export *as, const char *path, struct dlb_err *err)
 {
     struct stat st;
-    if (!path)
-        return DLB_OK;
-    char *folder = dlb_mem_text(path), *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = '\0'; /* "/" itself stays */
-    bool fits = lstat(path, &st) == 0 ? S_ISREG(st.st_mode) : errno == ENOENT && path[0];
-    bool can = fits && access(slash ? folder : ".", W_OK | X_OK) == 0;
+    char *folder = folder_of(path);
+    bool is_there = lstat(path, &st) == 0;
+    bool fits = is_there ? S_ISREG(st.st_mode) : errno == ENOENT && path[0];
+    bool can = fits && access(folder, W_OK | X_OK) == 0;
     free(folder);
-    return can ? DLB_OK
-               : dlb_fail(err, DLB_ERR_EXPORT_PATH, path, DLB_NO_OFFSET,
-                          "%s: this file cannot be written: name one in a folder that exists",
-                          flag);
+    if (!can)
+        return dlb_fail(err, DLB_ERR_EXPORT_PATH, path, DLB_NO_OFFSET,
+                        "%s: this file cannot be written: name one in a folder that exists",
+                        as->flag);
+    if (is_there && !is_earlier(as, path))
+        return dlb_fail(err, DLB_ERR_EXPORT_PATH, path, DLB_NO_OFFSET,
+                        "%s: this file is there, and no earlier one of %s: name another file, or "
+                        "remove it",
+                        as->flag, as->flag);
+    return DLB_OK;
+}
+
+/* One file, which need not be there, by one or two names of its folder. */
+static bool are_same(const char *a, const char *b)
+{
+    char *folder_a = folder_of(a), *folder_b = folder_of(b);
+    struct stat st_a, st_b;
+    bool same = strcmp(name_of(a), name_of(b)) == 0 && stat(folder_a, &st_a) == 0 &&
+                stat(folder_b, &st_b) == 0 && st_a.st_dev == st_b.st_dev &&
+                st_a.st_ino == st_b.st_ino;
+    free(folder_a);
+    free(folder_b);
+    return same;
 }
 
 int dlb_exports_check(const struct dlb_args *args, struct dlb_err *err)
 {
-    int rc = check("--junit", args->junit, err);
-    rc = rc ? rc : check("--traceml", args->traceml, err);
-    rc = rc ? rc : check("--trace", args->trace, err);
-    return rc ? rc : check("--prometheus", args->prometheus, err);
+    const char *path[N_EXPORTS];
+    int rc = DLB_OK;
+    paths_of(args, path);
+    for (int i = 0; rc == DLB_OK && i < N_EXPORTS; i++) {
+        if (path[i])
+            rc = check(&exports[i], path[i], err);
+        for (int j = 0; rc == DLB_OK && j < i; j++)
+            if (path[i] && path[j] && are_same(path[i], path[j]))
+                rc = dlb_fail(err, DLB_ERR_EXPORT_PATH, path[i], DLB_NO_OFFSET,
+                              "%s and %s name the same file: give each its own", exports[j].flag,
+                              exports[i].flag);
+    }
+    return rc;
 }
 
-static int write_one(const char *path, struct dlb_text *text)
+int dlb_exports_may(const char *flag, const char *path, struct dlb_err *err)
+{
+    for (int i = 0; i < N_EXPORTS; i++)
+        if (strcmp(exports[i].flag, flag) == 0)
+            return check(&exports[i], path, err);
+    DLB_BUG("no export has this flag");
+}
+
+/* Looks again: a measurement takes minutes. */
+static int write_one(const char *flag, const char *path, struct dlb_text *text)
 {
     struct dlb_err err;
-    int rc = dlb_write_file_atomic(path, text->data, text->len_bytes, &err);
+    int rc = dlb_exports_may(flag, path, &err);
+    rc = rc ? rc : dlb_write_file_atomic(path, text->data, text->len_bytes, &err);
     dlb_text_free(text);
     return rc ? dlb_print_err(&err) : DLB_EXIT_OK;
 }
@@ -53,11 +147,11 @@ int dlb_exports_write(const struct dlb_args *args, const json_t *doc, int code)
     int junit = DLB_EXIT_OK, traceml = DLB_EXIT_OK;
     if (args->junit) {
         dlb_junit_render(doc, args->strict, code, &text);
-        junit = write_one(args->junit, &text);
+        junit = write_one("--junit", args->junit, &text);
     }
     if (args->traceml) {
         dlb_traceml_render(doc, &text);
-        traceml = write_one(args->traceml, &text);
+        traceml = write_one("--traceml", args->traceml, &text);
     }
     return junit ? junit : traceml;
 }

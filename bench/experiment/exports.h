@@ -9,8 +9,12 @@
 
 #include <jansson.h>
 
-/* Before anything is measured: EXPORT_PATH, if a file cannot be written. */
+/* Before anything is measured: EXPORT_PATH, if a file cannot be written, two flags name the same
+ * one, or one holds what the flag did not write: only an earlier export is replaced. */
 int dlb_exports_check(const struct dlb_args *args, struct dlb_err *err);
+
+/* The same of one file, before it is written: `flag` is "--trace" or another of these. */
+int dlb_exports_may(const char *flag, const char *path, struct dlb_err *err);
 
 /* Writes them whole or not at all; prints errors. `code`: the exit code before rules. Returns enum
  * dlb_exit. */

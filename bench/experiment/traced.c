@@ -3,6 +3,7 @@
 #include "bench/cli/print.h"
 #include "bench/cli/together.h"
 #include "bench/cli/version.h"
+#include "bench/experiment/exports.h"
 #include "bench/trace/trace.h"
 #include "core/base/json.h"
 #include "core/base/say.h"
@@ -48,7 +49,9 @@ static int write_trace(const struct dlb_args *args, const struct dlb_result_fold
                      args->trace);
         return rc;
     }
-    rc = dlb_trace_write(&timeline, &facts, args->trace, &n_spans, &n_lost, err);
+    rc = dlb_exports_may("--trace", args->trace, err);
+    if (!rc)
+        rc = dlb_trace_write(&timeline, &facts, args->trace, &n_spans, &n_lost, err);
     if (!rc) {
         dlb_json_put(doc, "timeline", dlb_trace_lanes(&timeline, &facts));
         dlb_say_note("%s has %" PRIu64 " spans: open it in https://ui.perfetto.dev", args->trace,

@@ -82,11 +82,39 @@ expect_error E_EXPORT_PATH 2 "$dlbench" run "${slow[@]}" --run-name never --juni
 expect_error E_EXPORT_PATH 2 "$dlbench" run "${slow[@]}" --run-name never --junit results
 expect_no_file results/never
 
+# --- a file that is no earlier export stays, whatever flag names it; nothing is measured
+printf 'thesis\n' >thesis.txt
+printf '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n  <testsuite name="pytest"/>\n</testsuites>\n' >others.xml
+cp results/slow/summary.json summary.before
+for flag in --junit --traceml --trace; do
+    for file in thesis.txt others.xml results/slow/summary.json; do
+        cp "$file" before
+        expect_error E_EXPORT_PATH 2 "$dlbench" run "${slow[@]}" --run-name never "$flag" "$file"
+        cmp -s before "$file" || failed "$flag changed $file"
+    done
+done
+expect_error E_EXPORT_PATH 2 "$dlbench" report results/slow --prometheus thesis.txt
+expect_error E_EXPORT_PATH 2 "$dlbench" report results/slow --junit results/slow/summary.json
+cmp -s summary.before results/slow/summary.json || failed 'report changed its own result'
+expect_error E_EXPORT_PATH 2 "$dlbench" run "${slow[@]}" --run-name never --junit same --trace ./same
+expect_junit same 'suite.get("errors") == "1"'
+expect_no_file results/never
+run "$dlbench" run "${slow[@]}" --run-name exports --junit e.xml --traceml e.json --trace e.trace
+expect_exit 0
+run "$dlbench" run "${slow[@]}" --run-name exports --overwrite --junit e.xml --traceml e.json --trace e.trace
+expect_exit 0
+run "$dlbench" report results/exports --prometheus e.prom
+expect_exit 0
+run "$dlbench" report results/exports --prometheus e.prom
+expect_exit 0
+
 # --- nothing to measure: the file of an earlier run does not stay
-printf '<old/>\n' >out.xml
+expect_error E_EXPORT_PATH 2 "$dlbench" compare results/slow none --junit thesis.txt
+expect [ "$(cat thesis.txt)" = thesis ]
+cp e.xml out.xml
 expect_error E_NOT_FOUND 3 "$dlbench" run --dataset.format files --dataset.codec raw --dataset.path none --fail-on 'idle>10%' --junit out.xml
 expect_junit out.xml 'suite.get("errors") == "1" and cases[0][1] == "error"'
-printf '<old/>\n' >out.xml
+cp e.xml out.xml
 expect_error E_NOT_FOUND 3 "$dlbench" compare results/slow none --junit out.xml
 expect_junit out.xml 'suite.get("errors") == "1"'
 
