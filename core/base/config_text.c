@@ -165,10 +165,14 @@ int dlb_config_load_text(struct dlb_config *cfg, const char *text, size_t n_byte
         return status;
     said = dlb_said_copy(&cfg->said);
     json_array_foreach(entries, i, entry) {
+        const json_t *key = json_object_get(entry, "key");
         (void)snprintf(origin, sizeof origin, "%s:%" JSON_INTEGER_FORMAT, name,
                        json_integer_value(json_object_get(entry, "line")));
-        status = dlb_said_put_json(cfg, &said, json_string_value(json_object_get(entry, "key")),
-                                   json_object_get(entry, "value"), origin, err);
+        status = strlen(json_string_value(key)) == json_string_length(key)
+                     ? dlb_said_put_json(cfg, &said, json_string_value(key),
+                                         json_object_get(entry, "value"), origin, err)
+                     : dlb_fail(err, DLB_ERR_CONFIG_BAD_TEXT, origin, DLB_NO_OFFSET,
+                                "a key holds a zero byte, behind %s", json_string_value(key));
         if (status != DLB_OK)
             break;
     }

@@ -270,7 +270,7 @@ json_t *scalar_to_json(const toml::value &value, const entry &in)
         if (value.as_integer() == std::numeric_limits<std::int64_t>::max() ||
             value.as_integer() == std::numeric_limits<std::int64_t>::min())
             throw refused(DLB_ERR_CONFIG_OUT_OF_RANGE,
-                          in.key + " is a number too large for 64 bits: if it is text, put it in "
+                          in.key + " is a number at the limits of 64 bits or beyond: if it is text, put it in "
                                    "quotes",
                           in.where.line);
         return checked(json_integer(value.as_integer()));

@@ -222,15 +222,22 @@ static int check_choice(const struct dlb_opt *opt, const char *key, const char *
                     "%s = \"%.*s\": it may be %s", key, DLB_CUT(text, 40), range);
 }
 
+/* Whose text C would cut. */
+static bool has_zero(const char *key, const char *text, size_t len, const char *origin,
+                     struct dlb_err *err)
+{
+    return strlen(text) != len && dlb_fail(err, DLB_ERR_CONFIG_BAD_TEXT, origin, DLB_NO_OFFSET,
+                                           "%s holds a zero byte", key);
+}
+
 static int check_string(const char *key, const char *text, size_t len, const char *origin,
                         json_t **out, struct dlb_err *err)
 {
     if (len >= DLB_OPT_STRING_CAP)
         return dlb_fail(err, DLB_ERR_CONFIG_BAD_TEXT, origin, DLB_NO_OFFSET,
                         "%s is %zu bytes long: at most %d fit", key, len, DLB_OPT_STRING_CAP - 1);
-    if (strlen(text) != len)
-        return dlb_fail(err, DLB_ERR_CONFIG_BAD_TEXT, origin, DLB_NO_OFFSET, "%s holds a zero byte",
-                        key);
+    if (has_zero(key, text, len, origin, err))
+        return (int)err->status;
     *out = json_stringn(text, len);
     if (!*out)
         return dlb_fail(err, DLB_ERR_CONFIG_BAD_TEXT, origin, DLB_NO_OFFSET,
@@ -245,6 +252,8 @@ int dlb_opt_from_json(const struct dlb_opt *opt, const char *key, const json_t *
     int status = -1;
 
     *out = NULL;
+    if (text && has_zero(key, text, json_string_length(value), origin, err))
+        return (int)err->status;
     switch (opt->type) {
     case DLB_OPT_BOOL:
         if (json_is_boolean(value)) {

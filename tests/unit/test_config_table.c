@@ -201,6 +201,24 @@ static void too_large_numbers_are_named(void **state)
     dlb_config_free(cfg);
 }
 
+/* C's text would end there, and the rest would count for nothing. */
+static void zero_bytes_are_not_cut(void **state)
+{
+    static const char *const texts[] = {
+        "dataset.format = \"synthetic\\u0000x\"\n",    "[dataset]\n\"path\\u0000x\" = \"data\"\n",
+        "sweep.loader.order = [\"any\\u0000x\"]\n",    "dataset.path = \"a\\u0000b\"\n",
+        "generate.sample_bytes = \"4 KiB\\u0000x\"\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
+        int rc = dlb_config_load_text(cfg, texts[i], strlen(texts[i]), "a.toml", &err);
+        if (rc == DLB_OK || err.code != DLB_ERR_CONFIG_BAD_TEXT)
+            fail_msg("%s: %s", texts[i], rc == DLB_OK ? "taken" : dlb_code_name(err.code));
+        dlb_config_free(cfg);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +227,7 @@ int main(void)
         cmocka_unit_test(lists_vary_one_name),
         cmocka_unit_test(bad_names_and_values_are_refused),
         cmocka_unit_test(too_large_numbers_are_named),
+        cmocka_unit_test(zero_bytes_are_not_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
