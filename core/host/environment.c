@@ -2,6 +2,7 @@
 
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/host/cpulist.h"
 #include "core/host/mounts.h"
 #include "core/host/osacct.h"
 #include "core/host/procfs.h"
@@ -61,19 +62,10 @@ static struct cpu_counts count_cpus(void)
 
     if (!dlb_procfs_text("/sys/devices/system/cpu/online", online, sizeof online))
         return counts;
-    for (char *at = online; *at;) { /* "0-3,8" */
-        char *end;
-        unsigned long first = strtoul(at, &end, 10), last = first;
-        if (end == at)
-            break;
-        if (*end == '-')
-            last = strtoul(end + 1, &end, 10);
-        for (unsigned long cpu = first; cpu <= last && cpu < 1u << 16; cpu++)
-            count_cpu((unsigned)cpu, &counts);
-        at = *end == ',' ? end + 1 : end;
-        if (*end != ',')
-            break;
-    }
+    unsigned first = 0, last = 0;
+    for (const char *at = online; (at = dlb_cpulist_range(at, &first, &last)) != NULL;)
+        for (unsigned cpu = first; cpu <= last && cpu < 1u << 16; cpu++)
+            count_cpu(cpu, &counts);
     return counts;
 }
 
