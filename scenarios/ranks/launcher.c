@@ -14,15 +14,15 @@ extern char **environ;
  * come first: the plugin of Slurm that sets them says which MPI fits. `needs`: a variable without
  * which the row does not count; a batch script of Slurm has no step, and is one process. */
 static const struct {
-    const char *name, *module, *rank, *size, *local, *needs;
+    const char *name, *module, *rank, *size, *local, *n_local, *needs;
 } rows[] = {
     {"Open MPI's mpirun", "openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-     "OMPI_COMM_WORLD_LOCAL_RANK", NULL},
-    {"MPICH's mpirun", "mpich", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", NULL},
-    {"srun with PMIx", "openmpi", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", SLURM_LOCAL,
+     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", NULL},
+    {"MPICH's mpirun", "mpich", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL},
+    {"srun with PMIx", "openmpi", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", SLURM_LOCAL, NULL,
      "SLURM_STEP_ID"},
-    {"a launcher with PMIx", "openmpi", "PMIX_RANK", NULL, NULL, "PMIX_NAMESPACE"},
-    {"srun without MPI", NULL, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", SLURM_LOCAL,
+    {"a launcher with PMIx", "openmpi", "PMIX_RANK", NULL, NULL, NULL, "PMIX_NAMESPACE"},
+    {"srun without MPI", NULL, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", SLURM_LOCAL, NULL,
      "SLURM_STEP_ID"},
 };
 
@@ -44,6 +44,30 @@ static bool number(const char *name, uint32_t *out)
     return true;
 }
 
+/* The ranks of this machine, of a list over all machines: "2(x3),1" is two on each of three, then
+ * one. 0: not known. */
+static uint32_t slurm_n_local(void)
+{
+    const char *at = getenv("SLURM_STEP_TASKS_PER_NODE");
+    uint32_t node = 0;
+    if (!at || !number("SLURM_NODEID", &node))
+        return 0;
+    for (;;) {
+        char *end;
+        unsigned long n = strtoul(at, &end, 10), n_nodes = 1;
+        if (strncmp(end, "(x", 2) == 0) {
+            n_nodes = strtoul(end + 2, &end, 10);
+            end += *end == ')';
+        }
+        if (node < n_nodes)
+            return n <= UINT32_MAX ? (uint32_t)n : 0;
+        node -= (uint32_t)n_nodes;
+        if (*end != ',')
+            return 0;
+        at = end + 1;
+    }
+}
+
 struct dlb_launcher dlb_launcher_look(void)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -54,6 +78,8 @@ struct dlb_launcher dlb_launcher_look(void)
             continue;
         if (!number(rows[i].local, &out.local_rank))
             (void)number(SLURM_LOCAL, &out.local_rank); /* srun sets its own, whatever the MPI */
+        if (!number(rows[i].n_local, &out.n_local))
+            out.n_local = slurm_n_local();
         return out;
     }
     return (struct dlb_launcher){.name = NULL};

@@ -12,6 +12,7 @@ struct dlb_launcher {
     const char *module;  /* the module that fits: "openmpi", "mpich"; static; NULL: none does */
     uint32_t rank, size; /* size 0: not known */
     uint32_t local_rank; /* among the ranks of this machine */
+    uint32_t n_local;    /* ranks of this machine; 0: not known */
 };
 
 struct dlb_launcher dlb_launcher_look(void);
