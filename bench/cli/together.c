@@ -92,7 +92,7 @@ static _Noreturn void speak(const struct dlb_launcher *launcher, int fd, pid_t r
 
 /* The runner: not in the launcher's process group, whose signals the speaker hands on, so that a
  * part of a result is written even if the launcher kills. */
-static bool run_here(int *code)
+static bool run_here(const struct dlb_launcher *launcher, int *code)
 {
     struct dlb_err err;
     (void)setsid();
@@ -105,7 +105,7 @@ static bool run_here(int *code)
     if (rc)
         return true;
     if (link_here.size > 1)
-        dlb_rank_gpu_choose(link_here.local_rank);
+        dlb_rank_gpu_choose("", launcher->local_rank, launcher->n_local, &link_here.place);
     if (link_here.rank == 0)
         return false;
     *code = dlb_team_follow(&link_here, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
@@ -148,10 +148,9 @@ bool dlb_together_begin(bool all, int *code)
     }
     (void)close(runner == 0 ? speaker_fd : link_here.fd);
     link_here.rank = launcher.rank;
-    link_here.local_rank = launcher.local_rank;
     if (runner > 0)
         speak(&launcher, speaker_fd, runner);
-    return run_here(code);
+    return run_here(&launcher, code);
 }
 
 void dlb_together_end(void)

@@ -16,6 +16,19 @@ static const json_t *ranks_of(const struct dlb_summary *in)
     return NULL;
 }
 
+/* Where a rank runs, in the row of its machine. */
+static void add_place(json_t *row, size_t rank, const json_t *one)
+{
+    const json_t *place = json_object_get(one, "place");
+    if (!json_is_object(place))
+        return;
+    if (!json_object_get(row, "placed"))
+        dlb_json_put(row, "placed", json_array());
+    json_t *placed = dlb_json_made(json_copy((json_t *)place));
+    dlb_json_put(placed, "rank", json_integer((json_int_t)rank));
+    dlb_json_append(json_object_get(row, "placed"), placed);
+}
+
 /* One row for each machine, with the number of its ranks. */
 static json_t *machines(const json_t *nodes)
 {
@@ -31,12 +44,15 @@ static json_t *machines(const json_t *nodes)
         if (same) {
             uint64_t n = dlb_json_u64(same, "ranks", 0);
             dlb_json_put(same, "ranks", json_integer((json_int_t)n + 1));
+            add_place(same, i, one);
             continue;
         }
         row = dlb_json_made(json_copy((json_t *)one));
         dlb_json_put(row, "ranks", json_integer(1));
         (void)json_object_del(row, "cpu_set"); /* of one rank, to compare it with others */
         (void)json_object_del(row, "quota");
+        (void)json_object_del(row, "place");
+        add_place(row, i, one);
         dlb_json_append(out, row);
     }
     return out;

@@ -9,6 +9,7 @@
 
 #include "core/base/err.h"
 #include "loaders/meet.h"
+#include "scenarios/ranks/gpu.h"
 #include "scenarios/ranks/ranks.h"
 
 #include <jansson.h>
@@ -56,7 +57,7 @@ struct dlb_link {
     int fd, meet_fd;
     struct dlb_meet *meet; /* shared with the speaker and, by meet_fd, with cells */
     uint32_t rank, size;
-    uint32_t local_rank;
+    struct dlb_rank_place place; /* set once the runner has joined */
     char node[256], mpi[32];
     atomic_bool cancel; /* the command is to end: set by the speaker's SIGUSR1 */
     bool lost;          /* a rank is gone: nothing more can be asked of the others */

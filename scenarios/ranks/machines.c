@@ -3,10 +3,21 @@
 #include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/base/say.h"
+#include "core/host/cpulist.h"
 #include "core/host/osacct.h"
 
 #include <stdio.h>
 #include <unistd.h>
+
+static json_t *place_json(const struct dlb_rank_place *place)
+{
+    char cpus[DLB_CPULIST_TEXT];
+    if (!place->gpu[0])
+        return json_null();
+    dlb_cpulist_text(&place->near.cpus, cpus, sizeof(cpus));
+    return dlb_json_made(json_pack("{ss, sI, ss}", "gpu", place->gpu, "numa_node",
+                                   (json_int_t)place->near.node, "cpus", cpus));
+}
 
 json_t *dlb_machine_of(const struct dlb_link *link)
 {
@@ -14,13 +25,13 @@ json_t *dlb_machine_of(const struct dlb_link *link)
     double quota = 0;
     bool known = dlb_hash_file("/proc/self/exe", &program);
     uint32_t cpus = dlb_os_n_cpus(&quota);
-    return dlb_json_made(json_pack("{so, sI, so, so, sI, so, so}", "node",
-                                   dlb_json_safe_text(link->node), "cpus", (json_int_t)cpus,
-                                   "cpu_set", dlb_json_hex(dlb_os_cpu_set_hash()), "quota",
-                                   quota > 0 ? json_real(quota) : json_null(), "cpus_there",
-                                   (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "ram_bytes",
-                                   dlb_json_u64_or_null(dlb_os_ram_bytes()), "program",
-                                   known ? dlb_json_hex(program) : json_null()));
+    return dlb_json_made(
+        json_pack("{so, sI, so, so, sI, so, so, so}", "node", dlb_json_safe_text(link->node),
+                  "cpus", (json_int_t)cpus, "cpu_set", dlb_json_hex(dlb_os_cpu_set_hash()), "quota",
+                  quota > 0 ? json_real(quota) : json_null(), "cpus_there",
+                  (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "ram_bytes",
+                  dlb_json_u64_or_null(dlb_os_ram_bytes()), "program",
+                  known ? dlb_json_hex(program) : json_null(), "place", place_json(&link->place)));
 }
 
 int dlb_machines_check(const json_t *machines, struct dlb_err *err)
@@ -71,12 +82,19 @@ static struct place place_of(const json_t *machines, const json_t *one)
     return p;
 }
 
-/* Where all ranks of a machine have the same few CPUs, a container has no more. */
+static bool is_placed(const json_t *one)
+{
+    return json_is_object(json_object_get(one, "place"));
+}
+
+/* Where all ranks of a machine have the same few CPUs, a container has no more. A rank that has a
+ * place was not bound before. */
 static bool is_bound(const json_t *one, const struct place *p)
 {
     double quota = dlb_json_number(one, "quota");
     bool by_quota = (double)p->cpus >= quota;
-    return p->own < p->share && !by_quota && (p->n_beside == 1 || p->n_alike < p->n_beside);
+    return p->own < p->share && !by_quota && !is_placed(one) &&
+           (p->n_beside == 1 || p->n_alike < p->n_beside);
 }
 
 int64_t dlb_machines_bound(const json_t *machines)
@@ -108,6 +126,17 @@ void dlb_machines_note_bound(const json_t *machines)
                  "the launcher bind it (mpirun --bind-to none does not), or a container?",
                  (long long)rank, dlb_json_text(one, "node"), (unsigned long long)p.cpus,
                  (unsigned long long)p.there, others, (unsigned long long)p.share);
+}
+
+void dlb_machines_note_placed(const json_t *machines)
+{
+    const json_t *one;
+    size_t i, n = 0;
+    json_array_foreach(machines, i, one)
+        n += is_placed(one);
+    if (n > 0)
+        dlb_say_note("%zu of %zu ranks run on the CPUs of their GPU's NUMA node", n,
+                     json_array_size(machines));
 }
 
 struct dlb_ranks_share dlb_machines_share(const json_t *machines)

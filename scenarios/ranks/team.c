@@ -174,6 +174,7 @@ int dlb_team_meet(struct dlb_link *link, json_t **nodes, struct dlb_err *err)
     if (rc)
         return rc;
     dlb_machines_note_bound(*nodes);
+    dlb_machines_note_placed(*nodes);
     link->share = dlb_machines_share(*nodes);
     link->clocks = dlb_mem_array(link->size, sizeof(*link->clocks));
     return clocks(link, link->clocks, err);

@@ -111,6 +111,23 @@ static void test_limits_elsewhere(void **state)
     json_decref(all);
 }
 
+/* Ranks near their GPUs, three on one side of a machine and one on the other, have less than their
+ * share by what dlbench itself did. */
+static void test_placed(void **state)
+{
+    (void)state;
+    json_t *all = json_array(), *one;
+    size_t i;
+    for (i = 0; i < 4; i++)
+        add_limited(all, "a", 32, 64, i < 3 ? "left" : "right", 0);
+    assert_int_equal(dlb_machines_bound(all), 0);
+    json_array_foreach(all, i, one)
+        dlb_json_put(one, "place", json_object());
+    assert_int_equal(dlb_machines_bound(all), -1);
+    assert_int_equal(dlb_machines_share(all).n_cpus, 10);
+    json_decref(all);
+}
+
 static void test_programs(void **state)
 {
     (void)state;
@@ -129,9 +146,9 @@ static void test_programs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_share),    cmocka_unit_test(test_crowd),
-        cmocka_unit_test(test_limits),   cmocka_unit_test(test_limits_elsewhere),
-        cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_share),  cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_limits), cmocka_unit_test(test_limits_elsewhere),
+        cmocka_unit_test(test_placed), cmocka_unit_test(test_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
