@@ -2,9 +2,12 @@
 
 #include "formats/read_apart.h"
 
+#include <unistd.h>
+
 /* A message of the child; ENDED is the last. */
 struct event {
     enum { REPORTED, SKIPPED, DAMAGED, ENDED } kind;
+    pid_t pid;
     enum dlb_convert_phase phase;
     uint64_t n_done, n_total, n_bytes;
     bool shard;
@@ -14,14 +17,13 @@ struct event {
 };
 
 struct conversion {
-    dlb_convert_work *work;
-    const struct dlb_convert *how;
-    const struct dlb_convert_target *target;
+    struct dlb_convert_apart *c;
     struct event last;
 };
 
 static void send_event(void *pipe, struct event event)
 {
+    event.pid = getpid();
     (void)dlb_pass(pipe, &event, sizeof event); /* fails only when the parent has ended */
 }
 
@@ -45,29 +47,29 @@ static void damaged(void *pipe, const struct dlb_err *why)
     send_event(pipe, (struct event){.kind = DAMAGED, .err = *why});
 }
 
-static bool tell(const struct conversion *c, struct dlb_pipe *pipe)
+static bool tell(const struct conversion *conversion, struct dlb_pipe *pipe)
 {
+    const struct dlb_convert_apart *c = conversion->c;
     const struct dlb_convert_watch watch = {.report = report,
                                             .skipped = skipped,
                                             .damaged = damaged,
                                             .ctx = pipe,
-                                            .cancel = c->how->watch->cancel};
-    struct dlb_convert how = *c->how;
+                                            .cancel = c->watch->cancel};
     struct event end = {.kind = ENDED};
 
-    how.watch = &watch;
-    end.rc = c->work(&how, c->target, &end.out, &end.err);
+    end.rc = c->work(c->ctx, &watch, &end.out, &end.err);
     return dlb_pass(pipe, &end, sizeof end);
 }
 
-static bool hear(struct conversion *c, struct dlb_pipe *pipe)
+static bool hear(struct conversion *conversion, struct dlb_pipe *pipe)
 {
-    const struct dlb_convert_watch *watch = c->how->watch;
-    struct event *event = &c->last;
+    const struct dlb_convert_watch *watch = conversion->c->watch;
+    struct event *event = &conversion->last;
 
     while (dlb_pass(pipe, event, sizeof *event)) {
         if (event->kind == ENDED)
             return true;
+        conversion->c->pid = event->pid;
         if (event->kind == SKIPPED)
             watch->skipped(watch->ctx, &event->err, event->shard);
         else if (event->kind == DAMAGED)
@@ -89,21 +91,27 @@ static bool pass(void *ctx, struct dlb_pipe *pipe)
     return pipe->tells ? tell(ctx, pipe) : hear(ctx, pipe);
 }
 
-int dlb_convert_apart(dlb_convert_work *work, const struct dlb_convert *how,
-                      const struct dlb_convert_target *target, struct dlb_converted *out,
+static void wait_longer(void *ctx)
+{
+    const struct dlb_convert_apart *c = ((struct conversion *)ctx)->c;
+    if (c->waiting)
+        c->waiting(c->ctx);
+}
+
+int dlb_convert_apart(struct dlb_convert_apart *c, struct dlb_apart how,
+                      const struct dlb_shape *source, struct dlb_converted *out,
                       struct dlb_err *err)
 {
-    struct conversion c = {.work = work, .how = how, .target = target};
-    struct dlb_apart apart = {.path = how->from_path,
-                              .work = begin,
-                              .pass = pass,
-                              .ctx = &c,
-                              .cancel = how->watch->cancel};
+    struct conversion conversion = {.c = c};
 
-    int rc = dlb_read_apart(&how->from->shape, apart, err);
+    how.work = begin;
+    how.pass = pass;
+    how.waiting = wait_longer;
+    how.ctx = &conversion;
+    int rc = source ? dlb_read_apart(source, how, err) : dlb_apart(&how, err);
     if (rc != DLB_OK)
         return rc;
-    *out = c.last.out;
-    *err = c.last.err;
-    return c.last.rc;
+    *out = conversion.last.out;
+    *err = conversion.last.err;
+    return conversion.last.rc;
 }

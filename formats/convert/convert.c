@@ -43,14 +43,22 @@ static int verify(struct dlb_convert_state *state, struct dlb_err *err)
     return rc == DLB_OK ? dlb_convert_compare(state, err) : rc;
 }
 
+struct conversion {
+    const struct dlb_convert *how;
+    struct dlb_convert_target target;
+};
+
 /* Writes and checks the data, under the target's temporary name. */
-static int work(const struct dlb_convert *how, const struct dlb_convert_target *target,
-                struct dlb_converted *out, struct dlb_err *err)
+static int work(void *ctx, const struct dlb_convert_watch *watch, struct dlb_converted *out,
+                struct dlb_err *err)
 {
-    const struct dlb_convert_range all = {0, how->from->shape.n_samples};
+    const struct conversion *conversion = ctx;
+    struct dlb_convert how = *conversion->how;
+    const struct dlb_convert_range all = {0, how.from->shape.n_samples};
     struct dlb_convert_state state;
 
-    dlb_convert_state_init(&state, how, target, out);
+    how.watch = watch;
+    dlb_convert_state_init(&state, &how, &conversion->target, out);
     int rc = dlb_convert_copy(&state, all, NULL, err);
     out->n_forgotten_keys = state.check.n_forgotten;
     if (rc == DLB_OK)
@@ -59,25 +67,35 @@ static int work(const struct dlb_convert *how, const struct dlb_convert_target *
     return rc;
 }
 
+/* The same, where a library reads the source. */
+static int work_apart(struct conversion *conversion, struct dlb_converted *out, struct dlb_err *err)
+{
+    const struct dlb_convert *how = conversion->how;
+    const struct dlb_apart apart = {.path = how->from_path, .cancel = how->watch->cancel};
+    struct dlb_convert_apart child = {.work = work, .ctx = conversion, .watch = how->watch};
+    return dlb_convert_apart(&child, apart, &how->from->shape, out, err);
+}
+
 int dlb_convert(const struct dlb_convert *how, struct dlb_converted *out, struct dlb_err *err)
 {
-    struct dlb_convert_target target = {.mark_fd = -1};
+    struct conversion conversion = {.how = how, .target.mark_fd = -1};
+    struct dlb_convert_target *target = &conversion.target;
 
     *out = (struct dlb_converted){0};
     int rc = check_writer(how->to, err);
     if (rc == DLB_OK)
-        rc = dlb_convert_target_open(&target, how->to_path, how->from_path, how->overwrite,
+        rc = dlb_convert_target_open(target, how->to_path, how->from_path, how->overwrite,
                                      how->watch->removed, how->watch->ctx, err);
     if (rc == DLB_OK && how->together)
-        rc = dlb_convert_together(how, &target, out, err);
+        rc = dlb_convert_together(how, target, out, err);
     else if (rc == DLB_OK && how->from->shape.library[0])
-        rc = dlb_convert_apart(work, how, &target, out, err);
+        rc = work_apart(&conversion, out, err);
     else if (rc == DLB_OK)
-        rc = work(how, &target, out, err);
+        rc = work(&conversion, how->watch, out, err);
     if (rc == DLB_E_CANCELLED || (rc == DLB_OK && dlb_convert_is_cancelled(how)))
         rc = dlb_convert_fail_cancelled(how, err);
     if (rc == DLB_OK)
-        rc = dlb_convert_target_commit(&target, err);
-    dlb_convert_target_close(&target);
+        rc = dlb_convert_target_commit(target, err);
+    dlb_convert_target_close(target);
     return rc;
 }

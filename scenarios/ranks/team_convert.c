@@ -1,26 +1,15 @@
 #include "scenarios/ranks/team_convert.h"
 
-#include "core/base/apart.h"
 #include "core/base/config.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "formats/convert/apart.h"
 #include "scenarios/ranks/quiet.h"
 #include "scenarios/ranks/shared.h"
 #include "scenarios/spec/spec.h"
 
 #include <limits.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-/* A message of the child; the one with `ended` is the last. */
-struct event {
-    bool ended;
-    pid_t pid;
-    enum dlb_convert_phase phase;
-    uint64_t n_done, n_total, n_bytes;
-    int rc;
-    struct dlb_err err;
-};
 
 /* One rank's share. */
 struct share {
@@ -31,43 +20,30 @@ struct share {
     const struct dlb_convert_step *step;
     struct dlb_quiet quiet;
     uint64_t n_events;
-    struct event last;
+    struct dlb_convert_apart apart;
 };
 
-static void report(void *pipe, enum dlb_convert_phase phase, uint64_t n_done, uint64_t n_total,
-                   uint64_t n_bytes)
+/* In the child. */
+static int do_share(void *ctx, const struct dlb_convert_watch *watch, struct dlb_converted *ignored,
+                    struct dlb_err *err)
 {
-    struct event event = {
-        .pid = getpid(), .phase = phase, .n_done = n_done, .n_total = n_total, .n_bytes = n_bytes};
-    (void)dlb_pass(pipe, &event, sizeof(event)); /* fails only when the runner has ended */
-}
-
-static int do_share(const struct share *share, struct dlb_convert *how, struct dlb_err *err)
-{
+    const struct share *share = ctx;
     const struct dlb_spec *source = share->source;
+    struct dlb_convert how = *share->how;
     struct dlb_dataset ds;
+    (void)ignored;
+    how.watch = watch;
+    watch->report(watch->ctx, share->step->phase, 0, 0, 0); /* which process it is */
     if (!source)
-        return dlb_convert_share(how, share->step, share->link->rank, err);
+        return dlb_convert_share(&how, share->step, share->link->rank, err);
     int rc = dlb_dataset_open(&ds, &source->dataset, &source->transform, &source->generate,
                               dlb_spec_format_opts(source), err);
     if (rc)
         return rc;
-    how->from = &ds;
-    rc = dlb_convert_share(how, share->step, share->link->rank, err);
+    how.from = &ds;
+    rc = dlb_convert_share(&how, share->step, share->link->rank, err);
     dlb_dataset_close(&ds);
     return rc;
-}
-
-/* The child. */
-static bool tell(const struct share *share, struct dlb_pipe *pipe)
-{
-    const struct dlb_convert_watch watch = {.report = report, .ctx = pipe};
-    struct dlb_convert how = *share->how;
-    struct event end = {.ended = true, .pid = getpid()};
-    report(pipe, share->step->phase, 0, 0, 0); /* which process it is */
-    how.watch = &watch;
-    end.rc = do_share(share, &how, &end.err);
-    return dlb_pass(pipe, &end, sizeof(end));
 }
 
 static void tick(void *ctx)
@@ -76,52 +52,32 @@ static void tick(void *ctx)
     (void)dlb_link_look(share->link);
     dlb_link_pass_on(share->link, share->told ? share->told->cancel : NULL);
     dlb_quiet_look(&share->quiet, share->link, share->n_events, "sample converted",
-                   share->last.pid);
+                   share->apart.pid);
 }
 
-static bool hear(struct share *share, struct dlb_pipe *pipe)
+static void heard(void *ctx, enum dlb_convert_phase phase, uint64_t n_done, uint64_t n_total,
+                  uint64_t n_bytes)
 {
-    struct event *event = &share->last;
-    while (dlb_pass(pipe, event, sizeof(*event))) {
-        if (event->ended)
-            return true;
-        share->n_events++;
-        tick(share);
-        if (share->told && event->n_total > 0)
-            share->told->report(share->told->ctx, event->phase, event->n_done, event->n_total,
-                                event->n_bytes);
-    }
-    return false;
-}
-
-static int begin(void *ctx, struct dlb_err *err)
-{
-    (void)ctx, (void)err;
-    return DLB_OK; /* tell() does the work */
-}
-
-static bool pass(void *ctx, struct dlb_pipe *pipe)
-{
-    return pipe->tells ? tell(ctx, pipe) : hear(ctx, pipe);
+    struct share *share = ctx;
+    share->n_events++;
+    tick(share);
+    if (share->told && n_total > 0)
+        share->told->report(share->told->ctx, phase, n_done, n_total, n_bytes);
 }
 
 /* Does this rank's share, and answers what became of it. */
 static int run_own(struct share *share, struct dlb_err *err)
 {
-    const struct dlb_apart apart = {.path = share->how->from_path,
-                                    .who = "the process of this rank's share",
-                                    .doing = "converting it",
-                                    .work = begin,
-                                    .pass = pass,
-                                    .ctx = share,
-                                    .cancel = &share->link->cancel,
-                                    .waiting = tick};
+    const struct dlb_convert_watch watch = {.report = heard, .ctx = share};
+    const struct dlb_apart how = {.path = share->how->from_path,
+                                  .who = "the process of this rank's share",
+                                  .doing = "converting it",
+                                  .cancel = &share->link->cancel};
+    struct dlb_converted ignored;
     struct dlb_err failed = {.code = DLB_N_CODES};
-    int rc = dlb_apart(&apart, &failed);
-    if (rc == DLB_OK) {
-        rc = share->last.rc;
-        failed = share->last.err;
-    }
+    share->apart = (struct dlb_convert_apart){
+        .work = do_share, .ctx = share, .watch = &watch, .waiting = tick};
+    int rc = dlb_convert_apart(&share->apart, how, NULL, &ignored, &failed);
     return dlb_shared_answer(share->link, 0, rc, &failed, err);
 }
 

@@ -38,7 +38,7 @@ DOORS = {
     "bench/experiment": {"compared.h", "experiment.h", "result.h", "rules.h", "watch.h"},
     "bench/trace": {"trace.h"},
     "formats/codecs": {"audio.h", "augment.h", "image.h", "image_data.h", "inflate.h", "jpeg.h"},
-    "formats/convert": {"convert.h"},
+    "formats/convert": {"apart.h", "convert.h"},
     "formats/generate": {"file.h", "generate.h", "made.h", "manifest.h", "mark.h", "verify.h"},
     "formats/memory": {"array_fill.h"},
     "formats/numpy": {"npy.h"},
