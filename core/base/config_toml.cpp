@@ -269,10 +269,12 @@ json_t *scalar_to_json(const toml::value &value, const entry &in)
         /* toml11 3.7 turns what does not fit into the nearest number that does. */
         if (value.as_integer() == std::numeric_limits<std::int64_t>::max() ||
             value.as_integer() == std::numeric_limits<std::int64_t>::min())
-            throw refused(DLB_ERR_CONFIG_OUT_OF_RANGE,
-                          in.key + " is a number at the limits of 64 bits or beyond: if it is text, put it in "
-                                   "quotes",
-                          in.where.line);
+            throw refused(
+                DLB_ERR_CONFIG_OUT_OF_RANGE,
+                in.key +
+                    " is a number at the limits of 64 bits or beyond: if it is text, put it in "
+                    "quotes",
+                in.where.line);
         return checked(json_integer(value.as_integer()));
     case toml::value_t::floating:
         return float_to_json(value, in);
