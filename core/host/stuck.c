@@ -134,7 +134,7 @@ static bool look_at_thread(pid_t pid, const char *tid, const struct place *out)
     return false;
 }
 
-static bool is_stopped(pid_t pid)
+bool dlb_is_stopped(pid_t pid)
 {
     char name[64], state[64];
     (void)snprintf(name, sizeof(name), "/proc/%d/status", (int)pid);
@@ -162,7 +162,7 @@ static bool look_at_children(pid_t pid, const char *tid, int depth, const struct
 static bool look(pid_t pid, int depth, const struct place *out)
 {
     char name[64];
-    bool found = is_stopped(pid);
+    bool found = dlb_is_stopped(pid);
     if (found)
         (void)snprintf(out->text, out->n_text, "stopped by a signal");
     (void)snprintf(name, sizeof(name), "/proc/%d/task", (int)pid);

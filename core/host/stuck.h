@@ -15,4 +15,7 @@
  * gave. Takes 2 s at the longest: what cannot be seen by then is not known. */
 bool dlb_stuck_in(pid_t pid, char *text, size_t n_text);
 
+/* Whether the process itself is stopped by a signal or a debugger. */
+bool dlb_is_stopped(pid_t pid);
+
 #endif
