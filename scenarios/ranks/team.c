@@ -3,22 +3,19 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/pulse.h"
-#include "core/base/remove.h"
 #include "scenarios/ranks/answers.h"
 #include "scenarios/ranks/machines.h"
 #include "scenarios/ranks/merge.h"
 #include "scenarios/ranks/quiet.h"
 #include "scenarios/ranks/ranks.h"
+#include "scenarios/ranks/scratch.h"
 #include "scenarios/ranks/team_convert.h"
 #include "scenarios/ranks/team_gen.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PROGRAM "/proc/self/exe"
 
@@ -153,6 +150,7 @@ int dlb_team_greet(struct dlb_link *link, json_t **nodes, struct dlb_err *err)
     struct dlb_message message;
     json_t *command = dlb_json_made(json_pack("{ss}", "do", "hello")), *own = dlb_machine_of(link);
     *nodes = NULL;
+    dlb_rank_scratch_clear(link->node);
     dlb_meet_reset(link->meet);
     int rc = dlb_link_send(link, DLB_SAY_COMMAND, command, err);
     if (!rc)
@@ -243,41 +241,24 @@ static int do_command(struct dlb_link *link, const char *text, const char *scrat
     return rc;
 }
 
-/* The folder for what its cells write. Its name has machine and rank, so that ranks that share a
- * folder for temporary files are told apart. */
-static int make_scratch(const struct dlb_link *link, char path[PATH_MAX], struct dlb_err *err)
-{
-    const char *base = getenv("TMPDIR");
-    int n = snprintf(path, PATH_MAX, "%s/dlbench-%.64s-%u-XXXXXX", base && *base ? base : "/tmp",
-                     link->node, link->rank);
-    bool fits = n > 0 && n < PATH_MAX;
-    if (fits && mkdtemp(path))
-        return DLB_OK;
-    int rc = fits
-                 ? dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot make a folder")
-                 : dlb_fail(err, DLB_ERR_SCRATCH_PATH_TOO_LONG, base, DLB_NO_OFFSET, "is too long");
-    path[0] = '\0'; /* there is none to remove */
-    return rc;
-}
-
 int dlb_team_follow(struct dlb_link *link, struct dlb_err *err)
 {
-    char scratch[PATH_MAX] = "";
+    struct dlb_rank_scratch scratch;
     struct dlb_message message;
-    int rc = make_scratch(link, scratch, err);
-    bool more =
-        rc == DLB_OK && dlb_message_send(link->fd, DLB_SAY_SCRATCH, scratch, strlen(scratch));
+    dlb_rank_scratch_clear(link->node);
+    int rc = dlb_rank_scratch_make(link->node, link->rank, &scratch, err);
+    bool more = rc == DLB_OK &&
+                dlb_message_send(link->fd, DLB_SAY_SCRATCH, scratch.path, strlen(scratch.path));
     while (more) {
         more = dlb_message_receive(link->fd, &message);
         if (!more)
             break; /* rank 0 says why */
         more = message.kind == DLB_SAY_COMMAND;
         if (more)
-            rc = do_command(link, message.bytes, scratch, err);
+            rc = do_command(link, message.bytes, scratch.path, err);
         more = more && rc == DLB_OK;
         free(message.bytes);
     }
-    if (scratch[0])
-        dlb_remove_tree(AT_FDCWD, scratch);
+    dlb_rank_scratch_remove(&scratch);
     return link->lost ? DLB_OK : rc; /* rank 0 says what is lost */
 }
