@@ -8,14 +8,21 @@
 
 atomic_bool dlb_interrupted;
 
+static bool only_asks;
+
 /* The first signal asks the program to end; the second kills it. */
 static void on_signal(int number)
 {
-    if (!atomic_exchange(&dlb_interrupted, true))
+    if (!atomic_exchange(&dlb_interrupted, true) || only_asks)
         return;
     dlb_restore_now();
     (void)signal(number, SIG_DFL);
     (void)raise(number);
+}
+
+void dlb_interrupts_only_ask(void)
+{
+    only_asks = true;
 }
 
 void dlb_catch_interrupts(void)

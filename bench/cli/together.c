@@ -76,7 +76,9 @@ static _Noreturn void speak(const struct dlb_launcher *launcher, int fd, pid_t r
                                         .fd = fd,
                                         .meet = link_here.meet,
                                         .runner = runner,
-                                        .deadline_ns = DLB_SPEAKER_DEADLINE_NS};
+                                        .deadline_ns = DLB_SPEAKER_DEADLINE_NS,
+                                        .quiet_ns = DLB_SPEAKER_QUIET_NS,
+                                        .silent_ns = DLB_SPEAKER_SILENT_NS};
     int rc = dlb_speaker_run(&how, &status, &err);
     code = exit_code(status);
     if (rc == DLB_E_MISSING) {
@@ -97,8 +99,10 @@ static bool run_here(const struct dlb_launcher *launcher, int *code)
     struct dlb_err err;
     (void)setsid();
     dlb_launcher_forget();
-    if (link_here.rank == 0)
-        dlb_catch_interrupts(); /* one that killed it would read as a lost rank */
+    if (link_here.rank == 0) { /* a signal that killed it would read as a lost rank */
+        dlb_interrupts_only_ask();
+        dlb_catch_interrupts();
+    }
     int rc = dlb_link_join(&link_here, &err);
     is_linked = rc == DLB_OK;
     *code = rc == DLB_END ? DLB_EXIT_FAILED : rc ? dlb_print_err(&err) : DLB_EXIT_OK;

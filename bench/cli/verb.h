@@ -113,4 +113,8 @@ int dlb_print_err(const struct dlb_err *err);
 extern atomic_bool dlb_interrupted;
 void dlb_catch_interrupts(void);
 
+/* From then on no signal kills: a rank's runner gets a scheduler's signal twice, once from its
+ * speaker. Before dlb_catch_interrupts. */
+void dlb_interrupts_only_ask(void);
+
 #endif

@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/process.h"
 #include "core/base/say.h"
 
 #include <errno.h>
@@ -125,6 +126,29 @@ static void on_cancel(int number)
         atomic_store(&joined->cancel, true);
 }
 
+static pid_t speaker;
+
+/* Of a scheduler that ends the job, or one of its machines: the speaker tells rank 0. */
+static void hand_on(int number)
+{
+    atomic_store(&joined->cancel, true); /* its cell may have got it, too */
+    if (getppid() == speaker)
+        (void)kill(speaker, number);
+}
+
+/* Rank 0's runner has its own functions for all but the first. */
+static void catch_signals(const struct dlb_link *link)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction cancels = {.sa_handler = on_cancel}, hands_on = {.sa_handler = hand_on};
+    (void)sigemptyset(&cancels.sa_mask);
+    (void)sigemptyset(&hands_on.sa_mask);
+    (void)sigaction(SIGUSR1, &cancels, NULL);
+    for (size_t i = 0; link->rank > 0 && i < sizeof(ends) / sizeof(*ends); i++)
+        if (ends[i] != SIGHUP || !dlb_signal_is_ignored(SIGHUP)) /* nohup's */
+            (void)sigaction(ends[i], &hands_on, NULL);
+}
+
 void dlb_link_begin(struct dlb_link *link)
 {
     atomic_store(&link->cancel, false);
@@ -142,11 +166,10 @@ static int give_up(int limit_s, struct dlb_err *err)
 
 int dlb_link_join(struct dlb_link *link, struct dlb_err *err)
 {
-    struct sigaction action = {.sa_handler = on_cancel};
     struct dlb_message hello;
-    (void)sigemptyset(&action.sa_mask);
     joined = link;
-    (void)sigaction(SIGUSR1, &action, NULL);
+    speaker = getppid();
+    catch_signals(link);
     int limit_s = link->rank == 0 ? START_S : START_S + LATER_S;
     if (!is_there_within(link->fd, HELLO_S * 1000)) {
         if (link->rank == 0)
@@ -175,14 +198,13 @@ static int lose(struct dlb_link *link, const char *why)
     return DLB_E_WORKER;
 }
 
+/* A launcher that ends all ranks because of one kills the speakers of all: which was the first
+ * cannot be seen from here, so that no rank is blamed. */
 static int lose_speaker(struct dlb_link *link)
 {
-    char why[sizeof(link->node) + 160];
-    (void)snprintf(why, sizeof(why),
-                   "the process that speaks MPI for rank %u on %s is gone: the launcher ended the "
-                   "job, or it was killed",
-                   link->rank, link->node);
-    return lose(link, why);
+    return lose(link,
+                "MPI has ended: the launcher ended the job because of some rank, or a process "
+                "that it started was killed");
 }
 
 int dlb_link_send(struct dlb_link *link, enum dlb_message_kind kind, const json_t *doc,

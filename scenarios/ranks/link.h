@@ -59,7 +59,8 @@ struct dlb_link {
     uint32_t rank, size;
     struct dlb_rank_place place; /* set once the runner has joined */
     char node[256], mpi[32];
-    atomic_bool cancel; /* the command is to end: set by the speaker's SIGUSR1 */
+    atomic_bool cancel; /* the command is to end: set by the speaker's SIGUSR1, and by the signals
+                           of a scheduler, which ranks other than 0 hand on to their speaker */
     bool lost;          /* a rank is gone: nothing more can be asked of the others */
     struct dlb_err why; /* if lost */
     /* Rank 0's, once all have met: [size] owned by the process. */

@@ -83,12 +83,17 @@ static void pump(struct speaker *s)
     }
 }
 
+static void hand_on_signal(struct speaker *s)
+{
+    if (asked_to_end && dlb_ranks_watch_interrupt(&s->watch))
+        asked_to_end = 0;
+}
+
 /* While a collective function waits. */
 static bool idle(void *ctx)
 {
     struct speaker *s = ctx;
-    if (asked_to_end && dlb_ranks_watch_interrupt(&s->watch))
-        asked_to_end = 0;
+    hand_on_signal(s);
     pump(s);
     return dlb_ranks_watch_look(&s->watch);
 }
@@ -185,12 +190,14 @@ static bool collect(struct speaker *s, const void *mine, uint64_t n_mine)
     bool here = s->ranks->rank() == 0;
     uint64_t *n_each = dlb_mem_array(s->ranks->size(), sizeof(*n_each));
     void *all = NULL;
+    hand_on_signal(s); /* an interrupt is known before the answers that it cut short */
     bool ok = s->ranks->gather(mine, n_mine, &all, n_each);
     count(s, sizeof(*n_each) * (here ? s->ranks->size() : 1)); /* the numbers, then the bytes */
     uint64_t n_bytes = n_mine;
     for (uint32_t i = 1; ok && here && i < s->ranks->size(); i++)
         n_bytes += n_each[i];
     count(s, n_bytes);
+    dlb_ranks_watch_hear(&s->watch);
     if (ok && here)
         ok = hand_over(s, all, n_each);
     free(all);
@@ -233,6 +240,7 @@ static bool do_command(struct speaker *s, struct dlb_message *command)
 /* Rank 0: waits for its runner's next order. */
 static bool next_order(struct speaker *s, struct order *order)
 {
+    dlb_ranks_watch_orders(&s->watch);
     for (;;) {
         uint32_t seen = dlb_event_seq(&s->how->meet->bell);
         pump(s);
@@ -240,10 +248,11 @@ static bool next_order(struct speaker *s, struct order *order)
                                         : s->clocks      ? DLB_SAY_CLOCKS
                                                          : DLB_SAY_END,
                                 .n_bytes = s->command.n_bytes};
-        if (order->kind != DLB_SAY_END || s->ends || s->watch.runner_ended)
+        bool more = order->kind == DLB_SAY_END && !s->ends && !s->watch.runner_ended;
+        if (!more || !nap(s, seen)) {
+            s->watch.awaits_order = false;
             return !s->watch.over;
-        if (!nap(s, seen))
-            return false;
+        }
     }
 }
 

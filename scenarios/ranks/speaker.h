@@ -13,13 +13,17 @@
 #include "core/base/err.h"
 #include "scenarios/ranks/launcher.h"
 #include "scenarios/ranks/link.h"
+#include "scenarios/ranks/quiet.h"
 #include "scenarios/ranks/ranks.h"
 
 #include <sys/types.h>
 
-#define DLB_SPEAKER_DEADLINE_NS                                                                    \
-    (20 * DLB_NS_PER_S) /* a rank that is silent for so long is lost                               \
-                         */
+/* A rank that is silent for so long is lost. */
+#define DLB_SPEAKER_DEADLINE_NS (20 * DLB_NS_PER_S)
+/* Rank 0's runner between two commands, where it decides and writes: so long without a sign of life
+ * is worth a note; so long means that it is lost, as a cell would be (scenarios/run/stall.h). */
+#define DLB_SPEAKER_QUIET_NS (DLB_QUIET_S * DLB_NS_PER_S)
+#define DLB_SPEAKER_SILENT_NS (300 * DLB_NS_PER_S)
 
 struct dlb_speaker_how {
     const struct dlb_launcher *launcher;
@@ -27,7 +31,7 @@ struct dlb_speaker_how {
     int fd;                /* the speaker's end of the link */
     struct dlb_meet *meet; /* the link's */
     pid_t runner;          /* a child of this process */
-    uint64_t deadline_ns;
+    uint64_t deadline_ns, quiet_ns, silent_ns;
 };
 
 /* Until the runner has ended. *status: as waitpid has it. The launcher's signals are handed to the

@@ -5,6 +5,8 @@
 #include "core/base/pause.h"
 #include "core/base/process.h"
 #include "core/base/remove.h"
+#include "core/base/say.h"
+#include "core/host/life.h"
 #include "core/host/osacct.h"
 #include "core/host/stuck.h"
 #include "scenarios/ranks/speaker.h"
@@ -207,6 +209,19 @@ static void take(struct dlb_ranks_watch *w, const struct dlb_ranks_note *note, u
         take_cancel(w, note->number);
 }
 
+/* One that hangs: it is killed before the launcher ends this process, because it would stay. */
+static void lose_runner(struct dlb_ranks_watch *w, uint64_t now_ns)
+{
+    char why[sizeof(w->lost.text)], where[100];
+    bool known = dlb_stuck_in(w->how->runner, where, sizeof(where));
+    (void)snprintf(why, sizeof(why), "its runner hangs: no sign of life for %llu s%s%s",
+                   (unsigned long long)((now_ns - w->signs_ns) / DLB_NS_PER_S), known ? ", " : "",
+                   known ? where : "");
+    (void)kill(w->how->runner, SIGKILL);
+    lose_own(w, 0, why);
+    w->busy = w->awaits_order = false;
+}
+
 /* A runner signs several times a second while it watches a cell. One that waits its turn, on a
  * machine with too many processes, does not hang: waits for a CPU that have ended do not count. */
 static void look_at_runner(struct dlb_ranks_watch *w, uint64_t now_ns)
@@ -223,14 +238,45 @@ static void look_at_runner(struct dlb_ranks_watch *w, uint64_t now_ns)
     if (starved_ns > w->starved_ns &&
         now_ns - w->signs_ns <= w->how->deadline_ns + (starved_ns - w->starved_ns))
         return;
-    char why[sizeof(w->lost.text)], where[100];
+    lose_runner(w, now_ns);
+}
+
+static void tell_quiet(struct dlb_ranks_watch *w)
+{
+    char where[400];
     bool known = dlb_stuck_in(w->how->runner, where, sizeof(where));
-    (void)snprintf(why, sizeof(why), "its runner hangs: no sign of life for %llu s%s%s",
-                   (unsigned long long)((now_ns - w->signs_ns) / DLB_NS_PER_S), known ? ", " : "",
-                   known ? where : "");
-    (void)kill(w->how->runner, SIGKILL); /* before the launcher ends this process: it would stay */
-    lose_own(w, 0, why);
-    w->busy = false;
+    w->told_quiet = true;
+    dlb_say_note("rank %u on %s: its runner shows no sign of life for %llu s%s%s", w->ranks->rank(),
+                 w->ranks->node(), (unsigned long long)(w->how->quiet_ns / DLB_NS_PER_S),
+                 known ? ", " : "", known ? where : "");
+}
+
+/* Between two commands rank 0's runner decides, writes, and may run other programs: whatever takes
+ * time on a CPU is a sign. Slow storage may leave none for long, but one that is stopped does not
+ * work. */
+static void look_between(struct dlb_ranks_watch *w)
+{
+    uint64_t life = 0, now_ns = dlb_now_ns();
+    if (!w->awaits_order || w->runner_ended)
+        return;
+    bool stopped = dlb_is_stopped(w->how->runner); /* programs that it started may work on */
+    if (!dlb_life_of(w->how->runner, &life) || (life != w->life && !stopped)) {
+        w->life = life;
+        w->signs_ns = now_ns;
+        w->told_quiet = false;
+    }
+    uint64_t silent_ns = now_ns - w->signs_ns;
+    if (silent_ns > w->how->silent_ns || (silent_ns > w->how->deadline_ns && stopped))
+        lose_runner(w, now_ns);
+    else if (silent_ns > w->how->quiet_ns && !w->told_quiet)
+        tell_quiet(w);
+}
+
+void dlb_ranks_watch_orders(struct dlb_ranks_watch *w)
+{
+    w->awaits_order = true;
+    w->told_quiet = false;
+    w->signs_ns = dlb_now_ns();
 }
 
 static void look_at_ranks(struct dlb_ranks_watch *w, uint64_t now_ns)
@@ -274,22 +320,29 @@ static bool tell_alive(struct dlb_ranks_watch *w, uint64_t now_ns)
     return true;
 }
 
-bool dlb_ranks_watch_look(struct dlb_ranks_watch *w)
+void dlb_ranks_watch_hear(struct dlb_ranks_watch *w)
 {
     struct dlb_ranks_note note;
     uint32_t from = 0;
+    while (w->ranks->heard(&note, &from))
+        take(w, &note, from);
+}
+
+bool dlb_ranks_watch_look(struct dlb_ranks_watch *w)
+{
     uint64_t now_ns = dlb_now_ns();
     if (!w->opened || w->over || now_ns - w->looked_ns < LOOK_NS)
         return !w->over;
     forgive_pause(w, now_ns);
     w->looked_ns = now_ns;
     dlb_ranks_watch_reap(w, false);
-    while (w->ranks->heard(&note, &from))
-        take(w, &note, from);
+    dlb_ranks_watch_hear(w);
     now_ns = dlb_now_ns(); /* no earlier than what was heard */
     look_at_runner(w, now_ns);
-    if (tell_alive(w, now_ns))
+    if (tell_alive(w, now_ns)) {
         look_at_ranks(w, now_ns);
+        look_between(w);
+    }
     return !w->over;
 }
 

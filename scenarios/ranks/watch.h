@@ -32,6 +32,9 @@ struct dlb_ranks_watch {
     int status;            /* of the runner, if it has ended */
     uint64_t looked_ns, told_ns; /* when it last looked and told */
     uint64_t n_signs, signs_ns;  /* of the runner while it watches a cell: the last, and when */
+    bool awaits_order;           /* rank 0's, between two commands */
+    bool told_quiet;             /* since its last sign */
+    uint64_t life;               /* core/host/life.h: its last sign between two commands */
     uint64_t starved_ns;         /* how long it had waited for a CPU by then */
     struct dlb_ranks_seen *seen; /* [size] owned; ranks other than 0 look at its alone */
     struct dlb_ranks_note lost;  /* if over: who */
@@ -48,6 +51,12 @@ void dlb_ranks_watch_opened(struct dlb_ranks_watch *watch); /* the ranks know ea
 
 /* Runners begin or end a command. `answered`: this rank's has already done it. */
 void dlb_ranks_watch_command(struct dlb_ranks_watch *watch, bool begins, bool answered);
+
+/* Rank 0: its runner is between two commands, until awaits_order is reset. */
+void dlb_ranks_watch_orders(struct dlb_ranks_watch *watch);
+
+/* Takes all notes of other ranks that have come. */
+void dlb_ranks_watch_hear(struct dlb_ranks_watch *watch);
 
 /* Often. False: no rank can go on. */
 bool dlb_ranks_watch_look(struct dlb_ranks_watch *watch);

@@ -229,6 +229,8 @@ static void watch(const struct dlb_child *how, struct child *c, struct end *end)
         }
         looked_ns = dlb_now_ns(); /* what was done in between is no pause */
     }
+    if (how->tick) /* a signal that ended it may have been for all */
+        how->tick(how->ctx, c->pulse);
 }
 
 /* Where it was is not known: empty unless a library reads samples for it. */

@@ -18,7 +18,9 @@
 #include <cmocka.h>
 
 #define DEADLINE_NS (4 * DLB_NS_PER_S) /* ranks tell each second that they live */
-#define TEST_S 60                      /* for a test that hangs */
+#define QUIET_NS (2 * DLB_NS_PER_S)
+#define SILENT_NS (8 * DLB_NS_PER_S)
+#define TEST_S 60 /* for a test that hangs */
 
 /* What one rank's runner does; the exit code says how it went: 0 is fine. */
 typedef int part_fn(struct dlb_link *link);
@@ -35,6 +37,7 @@ static _Noreturn void be_rank(uint32_t rank, part_fn *part)
     (void)alarm(TEST_S);
     if (dlb_link_make(&link, &fd, &err))
         _exit(90);
+    link.rank = rank;
     pid_t runner = fork();
     if (runner == 0) {
         (void)close(fd);
@@ -51,7 +54,9 @@ static _Noreturn void be_rank(uint32_t rank, part_fn *part)
                                         .fd = fd,
                                         .meet = link.meet,
                                         .runner = runner,
-                                        .deadline_ns = DEADLINE_NS};
+                                        .deadline_ns = DEADLINE_NS,
+                                        .quiet_ns = QUIET_NS,
+                                        .silent_ns = SILENT_NS};
     int rc = dlb_speaker_run(&how, &status, &err);
     if (rc && rank > 0)
         atomic_fetch_add(&fake->n_gave_up, 1);

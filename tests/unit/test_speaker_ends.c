@@ -152,6 +152,40 @@ static void test_nohup(void **state)
     (void)signal(SIGHUP, SIG_DFL);
 }
 
+/* --- a scheduler's SIGTERM to a runner and its cell, which ends at once: rank 0's runner hears
+ * that the job is to end before it gets the answers */
+
+static int end_at_once(struct dlb_link *link)
+{
+    int code = begin_next(link);
+    (void)kill(getpid(), SIGTERM);
+    if (!code && !atomic_load(&link->cancel))
+        return 21;
+    code = code ? code : answer_as(link, DLB_SAY_ANSWER);
+    return code ? code : await_end(link);
+}
+
+static volatile sig_atomic_t n_asked;
+
+static void on_asked(int number)
+{
+    (void)number;
+    n_asked = n_asked + 1;
+}
+
+static int hear_interrupt(struct dlb_link *link)
+{
+    (void)signal(SIGTERM, on_asked);
+    int code = do_nothing(link);
+    return code ? code : n_asked == 1 ? 0 : 22;
+}
+
+static void test_scheduler(void **state)
+{
+    (void)state;
+    expect_fine((part_fn *const[]){hear_interrupt, end_at_once, answer_next});
+}
+
 /* --- rank 2 is lost while rank 0's runner does something else for longer than the deadline */
 
 static int look_up_late(struct dlb_link *link)
@@ -338,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_cancel_ahead),
         cmocka_unit_test(test_interrupt_at_the_end),
         cmocka_unit_test(test_nohup),
+        cmocka_unit_test(test_scheduler),
         cmocka_unit_test(test_lost_meanwhile),
         cmocka_unit_test(test_lost_and_not_said),
         cmocka_unit_test(test_own_end),
