@@ -142,6 +142,7 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
     step_line(doc, n_columns, out);
     gpu_lines(doc, n_columns, out);
     cache_lines(doc, n_columns, out);
+    dlb_findings_nodes(doc, n_columns, out);
     dlb_text_printf(out, "\n");
 }
 
@@ -179,6 +180,7 @@ void dlb_findings_measured(const json_t *doc, uint32_t n_columns, uint32_t n_wor
         dlb_findings_table(doc, n_columns, out);
     dlb_findings_accelerators(doc, n_words, out);
     dlb_findings_ranks(doc, n_columns, n_words, out);
+    dlb_findings_nodes_table(doc, n_columns, out);
     dlb_findings_python(dlb_ranked_best(doc), n_words, out);
     dlb_findings_in_c(doc, n_words, out);
 }

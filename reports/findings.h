@@ -25,6 +25,12 @@ void dlb_findings_reasons(const json_t *doc, uint32_t n_columns, struct dlb_text
 /* For a document with `storage`: how many accelerators, why not more, and the curve. */
 void dlb_findings_storage(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
+/* For a run on several ranks: a line each for its machines, their clocks, and MPI. */
+void dlb_findings_nodes(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+
+/* The machines of such a run, if they differ. */
+void dlb_findings_nodes_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+
 /* For a run on several ranks: what each did. */
 void dlb_findings_ranks(const json_t *doc, uint32_t n_columns, uint32_t n_words,
                         struct dlb_text *out);

@@ -82,6 +82,12 @@ const struct dlb_figure dlb_figures[] = {
      .text = "What each rank did in one repetition of the best cell, on its own clock.",
      .brief = true,
      .fill = dlb_sheet_ranks},
+    {.id = "nodes",
+     .title = "The machines",
+     .text = "CPUs: that the first rank there may use. A machine differs in what more than half of "
+             "the machines have otherwise.",
+     .brief = true,
+     .fill = dlb_sheet_nodes},
     {.id = "race",
      .title = "The race",
      .text = "What each cell loses to the best, with its 95% interval. A cell that cannot be the "

@@ -26,6 +26,7 @@ void dlb_sheet_waterfall(const json_t *doc, struct dlb_sheet *out);
 void dlb_sheet_epochs(const json_t *doc, struct dlb_sheet *out);
 void dlb_sheet_cache(const json_t *doc, struct dlb_sheet *out);
 void dlb_sheet_ranks(const json_t *doc, struct dlb_sheet *out);
+void dlb_sheet_nodes(const json_t *doc, struct dlb_sheet *out);
 void dlb_sheet_cells(const json_t *doc, struct dlb_sheet *out);
 void dlb_sheet_environment(const json_t *doc, struct dlb_sheet *out);
 void dlb_sheet_config(const json_t *doc, struct dlb_sheet *out);

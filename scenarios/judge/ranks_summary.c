@@ -29,8 +29,9 @@ static void add_place(json_t *row, size_t rank, const json_t *one)
     dlb_json_append(json_object_get(row, "placed"), placed);
 }
 
-/* One row for each machine, with the number of its ranks. */
-static json_t *machines(const json_t *nodes)
+/* One row for each machine, with the number of its ranks and the data set that the first of them
+ * saw in the cell that `ranks` describes. Both arrays are by rank. */
+static json_t *machines(const json_t *nodes, const json_t *ranks)
 {
     json_t *out = dlb_json_made(json_array()), *row;
     const json_t *one;
@@ -48,7 +49,9 @@ static json_t *machines(const json_t *nodes)
             continue;
         }
         row = dlb_json_made(json_copy((json_t *)one));
+        json_t *data_id = json_object_get(json_array_get(ranks, i), "data_id");
         dlb_json_put(row, "ranks", json_integer(1));
+        dlb_json_put(row, "data_id", data_id ? json_incref(data_id) : json_null());
         (void)json_object_del(row, "cpu_set"); /* of one rank, to compare it with others */
         (void)json_object_del(row, "quota");
         (void)json_object_del(row, "place");
@@ -65,7 +68,7 @@ void dlb_ranks_summary_put(json_t *doc, const struct dlb_summary *in)
     json_t *value;
     if (!in->nodes)
         return;
-    dlb_json_put(doc, "nodes", machines(in->nodes));
+    dlb_json_put(doc, "nodes", machines(in->nodes, json_object_get(ranks, "ranks")));
     dlb_json_put(doc, "clock_offset_us",
                  in->clocks ? json_incref((json_t *)in->clocks) : json_null());
     json_object_foreach((json_t *)ranks, key, value) {

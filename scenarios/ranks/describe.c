@@ -47,8 +47,9 @@ static json_t *rank_json(const struct dlb_rank_part *part, uint32_t rank, const 
 {
     const struct dlb_share *total = &part->result.loop.total;
     return dlb_json_made(json_pack(
-        "{sI, so, so, so, so, so, so, so}", "rank", (json_int_t)rank, "node",
-        dlb_json_safe_text(part->node), "status",
+        "{sI, so, so, so, so, so, so, so, so}", "rank", (json_int_t)rank, "node",
+        dlb_json_safe_text(part->node), "data_id",
+        part->result.data_id ? dlb_json_hex(part->result.data_id) : json_null(), "status",
         json_string(dlb_rep_status_name(part->result.status)), "samples_per_s",
         dlb_json_real_or_null(dlb_cell_result_samples_per_s(&part->result)), "gpu_idle_frac",
         dlb_json_real_or_null(1 - window_share(&part->result, total->busy_ns)), "input_wait_frac",

@@ -19,8 +19,16 @@ for mpi in "${implementations[@]}"; do
     json_get "results/$mpi/summary.json" "$sums" >many.sums
     expect cmp -s one.sums many.sums
     expect [ "$(json_get "results/$mpi/summary.json" '(d["world"], [r["rank"] for r in d["ranks"]], d["first_done_s"] <= d["last_done_s"],
-        d["barrier_us"], sum(n["ranks"] for n in d["nodes"]), d["clock_offset_us"]["error"] >= 0, d["cells"][0]["accelerators"]["count"])')" \
-        = '(4, [0, 1, 2, 3], True, None, 4, True, 4)' ]
+        d["barrier_us"], sum(n["ranks"] for n in d["nodes"]), d["clock_offset_us"]["error"] >= 0, d["cells"][0]["accelerators"]["count"],
+        {r["data_id"] for r in d["ranks"]} == {d["nodes"][0]["data_id"]} != {None})')" \
+        = '(4, [0, 1, 2, 3], True, None, 4, True, 4, True)' ]
+    data_id=$(json_get "results/$mpi/summary.json" 'd["nodes"][0]["data_id"]')
+    for format in txt md html; do # the machine, the clocks and the traffic
+        run "$dlbench" report "results/$mpi" --format "$format"
+        expect_out "$data_id"
+        expect_out "clocks(:|<)"
+        expect_out "MPI(:|<).* $(json_get "results/$mpi/summary.json" 'd["ranks_traffic"]["calls"]') calls"
+    done
     expect [ "$(ls results)" = "$(printf '%s\n' "$mpi" one | sort)" ] # no rank wrote a result of its own
     rm -r "results/$mpi"
 

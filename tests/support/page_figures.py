@@ -237,6 +237,57 @@ def cells(document):
     return [(at, row(at, cell)) for at, cell in cells_of(document)]
 
 
+def ranks(document):
+    """What each rank did; its name is that of rank and machine."""
+    several = len(document.get("ranks") or []) > 1
+    return [(None, [ANY] + numbers(rank, "samples_per_s", "gpu_idle_frac", "input_wait_frac", "done_s") + [rank["straggler"]])
+            for rank in document.get("ranks") or [] if several]
+
+
+TRAITS = (("cpus", "CPUs"), ("cpus_there", "CPUs there"), ("ram_bytes", "memory"), ("program", "program"), ("data_id", "data set"))
+
+
+def unlike(document):
+    """Of each machine the names of what more than half of the machines have otherwise; without such a half, the first one."""
+    machines = document.get("nodes") or []
+    out = [[] for _ in machines]
+    for key, name in TRAITS:
+        alike = (lambda a, b: abs(a - b) <= 0.01 * max(a, b)) if key == "ram_bytes" else (lambda a, b: a == b)
+        known = [machine[key] for machine in machines if machine.get(key) is not None]
+        most = [value for value in known if 2 * sum(alike(value, other) for other in known) > len(known)]
+        usual = (most + known + [None])[0]
+        for names, machine in zip(out, machines):
+            names += [name] if machine.get(key) is not None and not alike(machine[key], usual) else []
+    return [", ".join(names) for names in out]
+
+
+def nodes(document):
+    """The machines, where they differ."""
+    apart = unlike(document) if len(document.get("ranks") or []) > 1 else []
+    return [(None, [ANY, names] + numbers(machine, "ranks", "cpus", "cpus_there", "ram_bytes") + [machine["program"], machine["data_id"]])
+            for names, machine in zip(apart, document.get("nodes") or []) if any(apart)]
+
+
+def facts(document):
+    """The figures of the lines about a job; None: there is no such line."""
+    machines, clocks, traffic = document.get("nodes") or [], document.get("clock_offset_us"), document.get("ranks_traffic")
+    out = dict.fromkeys(("ranks", "clocks", "MPI"))
+    if len(document.get("ranks") or []) < 2 or not machines:
+        return out
+    odd, each, count = sum(map(bool, unlike(document))), sorted({machine["ranks"] for machine in machines}), len(document["ranks"])
+    several = [len(machines), each[0], *each[1:][-1:]] if len(machines) > 1 else []
+    out["ranks"] = [count, len(machines), odd] if odd else [count] + several + numbers(machines[0], "cpus", "cpus_there", "ram_bytes")
+    out["clocks"] = [clocks[key] * 1e-6 for key in ("max", "error")] if clocks else None
+    out["MPI"] = numbers(traffic, "calls", "bytes", "cpu_s") if traffic else None
+    return out
+
+
+def facts_ids(document):
+    """Program and data set of machines that are alike."""
+    alike = facts(document)["ranks"] and not any(unlike(document))
+    return [document["nodes"][0][key] for key in ("program", "data_id")] if alike else []
+
+
 def timeline(document):
     """The sums of each lane; shares have six digits."""
     span_ns = (document.get("timeline") or {}).get("span_ns")
@@ -257,4 +308,4 @@ def lanes(document):
     return out
 
 
-FIGURES = (changes, curve, ladder, waterfall, timeline, rates, window, loop, work, in_c, python, spread, epochs, race, cells)
+FIGURES = (changes, curve, ladder, waterfall, timeline, rates, window, loop, work, in_c, python, spread, epochs, ranks, nodes, race, cells)

@@ -15,7 +15,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser
-from page_figures import (ANY, FIGURES, by_workers, cells_of, lanes, lines, median, numbers, offered, ran, rate, settings,
+from page_figures import (ANY, FIGURES, by_workers, cells_of, facts, facts_ids, lanes, lines, median, numbers, offered, ran, rate, settings,
                           share, with_interval, workers_of)
 
 MAX_LOAD_S = 2 # of CPU time
@@ -46,6 +46,8 @@ LOOK = """(() => { """ + DRAWN + """
   return {figures: Object.fromEntries(figures.map(figure => [figure.id, figure])), outside, scroll: document.documentElement.scrollWidth,
     width, alerted: window.alerted || 0, scripts: document.scripts.length, images: document.images.length,
     calls: all(document, "pre[id$=-call]").map(e => e.textContent), charts: typeof Chart !== "undefined",
+    facts: Object.fromEntries(all(document, "section").map(e => [e.id, Object.fromEntries(all(e, ".facts dt").map(dt =>
+      [dt.textContent, dt.nextElementSibling.textContent]))])),
     verdicts: all(document, ".verdict strong").map(e => e.textContent),
     documents: all(document, 'script[id$=-document]').map(e => e.textContent),
     tiles: Object.fromEntries(all(document, "section").map(e => [e.id, all(e, ".tiles dd").map(dd => [number(dd), dd.textContent])]))};
@@ -67,6 +69,7 @@ def close(a, b):
 
 SCALES = {"": 1, "%": 0.01, "x": 1, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400,
           "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15, "EB": 1e18}
+QUANTITY = re.compile(r"\d[\d,.]*(?: (?:[num]?s|[kMGTPE]?B|min))?\b") # in a sentence
 PRINTED = re.compile(r"([-+]?)([\d,]+)(?:\.(\d+))?(?:e([-+]\d+))? ?([a-zA-Z%]*)(?:/s)?(?: (\d+) ([a-z]+))?(?: \(\d+\))?")
 
 
@@ -215,6 +218,18 @@ def check_tiles(result, document, seen):
         check(not known or re.findall(r"\d+", shown[0][1])[-2:] == [str(low), str(high)], "tiles: %s without %s to %s" % (shown, low, high))
 
 
+def check_facts(result, document, seen):
+    """Which numbers the lines about a job's machines, clocks and MPI have, in their order."""
+    shown, wanted, ids = seen["facts"].get("r%d" % result, {}), facts(document), facts_ids(document)
+    for name, figures in wanted.items():
+        text = shown.get(name, "")
+        texts = QUANTITY.findall(re.sub("rank 0|one machine, [^:]*:", "", text.partition(", program")[0]))
+        check((name in shown) == (figures is not None), "facts: %r is %r, of result %d" % (name, text, result))
+        check(figures is None or (len(texts) == len(figures) and all(map(agree, figures, texts))),
+              "facts: %s has %s instead of %s" % (name, texts, figures))
+    check(all(known in shown.get("ranks", "") for known in ids), "facts: %r lacks one of %s" % (shown.get("ranks"), ids))
+
+
 def check_marks(result, document, seen):
     """Lines across a chart."""
     storage, tolerance = document.get("storage") or {}, (document.get("config") or {}).get("sweep.tolerance")
@@ -245,7 +260,7 @@ def check_document(result, document, seen):
     check(same(unpacked(seen["documents"][result]), document), "the page holds another document %d" % result)
     for figure in FIGURES:
         check_rows(result, figure.__name__, seen, figure(document))
-    for part in (check_tiles, check_idle, check_repetitions, check_lanes, check_marks):
+    for part in (check_tiles, check_idle, check_repetitions, check_lanes, check_marks, check_facts):
         part(result, document, seen)
     if document.get("compare"):
         check(document["compare"]["overall"]["verdict"] in seen["verdicts"][0], "the verdict is not first: %r" % seen["verdicts"])

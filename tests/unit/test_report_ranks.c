@@ -74,19 +74,144 @@ static void test_one_rank_and_no_straggler(void **state)
     json_decref(doc);
 }
 
+/* The machines of a job of three ranks, its clocks and its traffic. */
+static json_t *noded_doc(int cpus_of_last, double ram_of_last)
+{
+    json_t *doc = ranked_doc(false), *nodes = json_array();
+    for (int i = 0; i < 3; i++)
+        json_array_append_new(nodes, json_pack("{ss, si, si, si, sI, ss, ss}", "node",
+                                               i == 0   ? "nodea"
+                                               : i == 1 ? "node\033[31mb"
+                                                        : "nodec",
+                                               "ranks", 1, "cpus", i == 2 ? cpus_of_last : 8,
+                                               "cpus_there", 16, "ram_bytes",
+                                               (json_int_t)(i == 2 ? ram_of_last : 64e9), "program",
+                                               "00aa11bb22cc33dd", "data_id", "77ee66ff55001122"));
+    json_object_set_new(doc, "nodes", nodes);
+    json_object_set_new(doc, "clock_offset_us", json_pack("{sf, sf}", "max", 34.5, "error", 2.25));
+    json_object_set_new(doc, "ranks_traffic",
+                        json_pack("{si, si, sf}", "calls", 128, "bytes", 44500, "cpu_s", 0.0375));
+    return doc;
+}
+
+static const char *const formats[] = {"text", "md", "html"};
+#define N_FORMATS (sizeof(formats) / sizeof(formats[0]))
+
+static void assert_all(const json_t *doc, const char *const *has, size_t n)
+{
+    for (size_t i = 0; i < N_FORMATS; i++) {
+        char *text = rendered(doc, formats[i], 0);
+        for (size_t k = 0; k < n; k++)
+            assert_has(text, has[k]);
+        assert_null(strchr(text, '\033'));
+        free(text);
+    }
+}
+
+/* Machines of one kind take a line; memory that differs by what a kernel keeps is no difference. */
+static void test_machines_alike(void **state)
+{
+    static const char *const has[] = {"3 on 3 machines", "8 of 16", "64.0 GB", "00aa11bb22cc33dd",
+                                      "77ee66ff55001122"};
+    json_t *doc = noded_doc(8, 63.9e9);
+    (void)state;
+    assert_all(doc, has, sizeof(has) / sizeof(has[0]));
+    for (size_t i = 0; i < N_FORMATS; i++) {
+        char *text = rendered(doc, formats[i], 0);
+        const char *shown = text; /* a page also holds the document, behind what it shows */
+        char *document = strstr(text, "{\"");
+        if (i == 2 && document)
+            *document = '\0';
+        assert_null(strstr(shown, "nodec"));
+        free(text);
+    }
+    json_decref(doc);
+}
+
+/* The odd one is marked, and no other. */
+static void test_machines_differ(void **state)
+{
+    static const struct {
+        int cpus;
+        double ram;
+        const char *in[N_FORMATS];
+    } cases[] = {
+        {4, 64e9, {"DIFFERS: CPUs\n", "| nodec | CPUs |", "nodec</td><td class=\"text\">CPUs<"}},
+        {8,
+         32e9,
+         {"DIFFERS: memory\n", "| nodec | memory |", "nodec</td><td class=\"text\">memory<"}},
+        {4,
+         32e9,
+         {"DIFFERS: CPUs, memory\n", "| nodec | CPUs, memory |",
+          "nodec</td><td class=\"text\">CPUs, memory<"}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *doc = noded_doc(cases[i].cpus, cases[i].ram);
+        for (size_t k = 0; k < N_FORMATS; k++) {
+            char *text = rendered(doc, formats[k], 0);
+            assert_has(text, cases[i].in[k]);
+            assert_has(text, "nodea");
+            assert_has(text, "64.0 GB");
+            const char *mark = strstr(text, "DIFFERS");
+            assert_true(k > 0 || !strstr(mark + 1, "DIFFERS"));
+            assert_null(strchr(text, '\033'));
+            free(text);
+        }
+        json_decref(doc);
+    }
+}
+
+/* Without a majority the first machine's counts; what a machine does not tell differs from
+ * nothing. */
+static void test_machines_not_known(void **state)
+{
+    json_t *doc = noded_doc(4, 64e9);
+    (void)state;
+    json_object_set_new(json_array_get(json_object_get(doc, "nodes"), 1), "cpus", json_integer(2));
+    char *text = rendered(doc, "md", 0);
+    assert_has(text, "[31mb | CPUs |");
+    assert_has(text, "| nodec | CPUs |");
+    assert_has(text, "| nodea | - |");
+    free(text);
+    for (size_t i = 1; i < 3; i++)
+        json_object_set_new(json_array_get(json_object_get(doc, "nodes"), i), "cpus", json_null());
+    text = rendered(doc, "md", 0);
+    assert_has(text, "3 on 3 machines");
+    assert_null(strstr(text, "nodec"));
+    free(text);
+    json_decref(doc);
+}
+
+static void test_clocks_and_traffic(void **state)
+{
+    static const char *const has[] = {"34.5 us", "2.2 us", "128 calls", "44.5 kB", "37.5 ms"};
+    json_t *doc = noded_doc(8, 64e9);
+    (void)state;
+    assert_all(doc, has, sizeof(has) / sizeof(has[0]));
+    json_object_set_new(doc, "clock_offset_us", json_null()); /* a rank was lost */
+    assert_all(doc, has + 2, 3);
+    json_array_remove(json_object_get(doc, "ranks"), 2);
+    json_array_remove(json_object_get(doc, "ranks"), 1);
+    char *text = rendered(doc, "text", 0);
+    assert_null(strstr(text, "128 calls"));
+    free(text);
+    json_decref(doc);
+}
+
 /* What a storage feeds is said of each rank, as the search has it. */
 static void test_storage_feeds_each_rank(void **state)
 {
     (void)state;
-    static const char *const formats[][2] = {{"html", "each of 3 ranks"}, {"text", "each rank"}};
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+    static const char *const says[][2] = {{"html", "each of 3 ranks"}, {"text", "each rank"}};
+    for (size_t i = 0; i < sizeof(says) / sizeof(says[0]); i++) {
         json_t *doc = summary_of("storage"), *ranked = ranked_doc(false);
-        char *text = rendered(doc, formats[i][0], 0);
-        assert_null(strstr(text, formats[i][1]));
+        char *text = rendered(doc, says[i][0], 0);
+        assert_null(strstr(text, says[i][1]));
         free(text);
         json_object_set(doc, "ranks", json_object_get(ranked, "ranks"));
-        text = rendered(doc, formats[i][0], 0);
-        assert_has(text, formats[i][1]);
+        text = rendered(doc, says[i][0], 0);
+        assert_has(text, says[i][1]);
         free(text);
         json_decref(doc);
         json_decref(ranked);
@@ -100,6 +225,10 @@ int main(void)
         cmocka_unit_test(test_text_has_each_rank),
         cmocka_unit_test(test_page_has_each_rank),
         cmocka_unit_test(test_one_rank_and_no_straggler),
+        cmocka_unit_test(test_machines_alike),
+        cmocka_unit_test(test_machines_differ),
+        cmocka_unit_test(test_machines_not_known),
+        cmocka_unit_test(test_clocks_and_traffic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
