@@ -82,6 +82,9 @@ static void print_where(FILE *out, const struct dlb_verb *verb, uint32_t width)
                    "man -l -`.",
                    verb->name, verb->keys[0] ? "All keys: `dlbench help keys [SECTION]`. " : "");
     dlb_print_folded(out, text, 0, 0, width);
+    if (verb->flags & DLB_FLAG_RANKS)
+        dlb_print_folded(out, "Under mpirun or srun all ranks take part: see docs/cluster.md.", 0,
+                         0, width);
 }
 
 static void print_keys(FILE *out, const struct dlb_verb *verb, uint32_t width)

@@ -9,7 +9,7 @@ static int run(const struct dlb_args *args)
 
 const struct dlb_verb dlb_verb_run = {
     .name = "run",
-    .summary = "Measure one configuration: how fast it is, what the accelerator waits for, and why",
+    .summary = "Measure one configuration: its rate, what the accelerator waits for, and why",
     .usage = "dlbench run --config FILE [--set KEY=VALUE ...] [--run-name NAME] [--results DIR] "
              "[--overwrite] [--trace FILE] [--dry-run] [--json]",
     .details =
@@ -35,6 +35,8 @@ const struct dlb_verb dlb_verb_run = {
         "--json the same document is printed. Lists under [sweep] are ignored. --resume "
         "RESULTS/NAME "
         "goes on with a run that was cut off.\n\n"
+        "Under mpirun or srun all ranks measure each cell at the same time, each on its share of "
+        "the data, and there is one result: see docs/cluster.md.\n\n"
         "--trace FILE writes what each worker, the training loop and the accelerator did when, as "
         "Chrome's trace JSON: open it in https://ui.perfetto.dev. It is of the repetition whose "
         "stages the result has; report.html draws its first steps.",

@@ -217,6 +217,8 @@ const struct dlb_verb dlb_verb_storage = {
         "Workloads: unet3d, resnet50, cosmoflow and retinanet (like MLPerf Storage: its sizes, "
         "batches, readers and step times), llm-tokens, imagenet-files, imagenet-tar, hdf5-cosmo, "
         "or a TOML file of your own.\n\n"
+        "Under mpirun or srun all ranks read at the same time, each with as many accelerators, and "
+        "the result says what all of them get: see docs/cluster.md.\n\n"
         "--baseline fio lets fio read the same files with the same sizes, depth and kind of reads, "
         "in turns with N + 1 accelerators, and shows which share of its rate they reach.\n\n"
         "--resume DIR, the result's folder, goes on with a search that was cut off.",

@@ -91,6 +91,8 @@ const struct dlb_verb dlb_verb_sweep = {
         "that each takes, what would be read, and the least time. A cell that cannot work (too few "
         "batches, more memory than there is) is skipped before anything runs. If no cell can work, "
         "the sweep is refused at once.\n\n"
+        "Under mpirun or srun all ranks measure each cell at the same time, each on its share of "
+        "the data, and there is one result: see docs/cluster.md.\n\n"
         "Ctrl-C ends the sweep. The result then holds what was measured so far, marked partial. "
         "--resume DIR goes on with it, and with a sweep that was killed or ran out of disk; DIR is "
         "the result's folder, which has the configuration:\n\n"

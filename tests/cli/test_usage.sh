@@ -39,6 +39,13 @@ for verb in sweep run storage gap calibrate gen inspect try init convert compare
     expect_out "^Usage: dlbench $verb"
     expect [ "$(grep -Ev '^  (dlbench |[a-z-]+: )' "$out" | awk '{ if (length > n) n = length } END { print n }')" -le 80 ]
 done
+for verb in run sweep storage; do # where to read about launchers
+    for form in '' --full; do
+        run "$dlbench" help $verb $form
+        expect_out 'mpirun.*srun'
+        expect_out 'docs/cluster\.md'
+    done
+done
 run "$dlbench" help sweep
 expect_out '^  loader\.batch_size +.*\(1\)$' # its default
 
