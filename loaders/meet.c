@@ -35,6 +35,11 @@ bool dlb_meet_wait(struct dlb_meet *meet, const atomic_bool *cancel)
     return true;
 }
 
+void dlb_meet_again(struct dlb_meet *meet)
+{
+    meet->started_ns = 0;
+}
+
 void dlb_meet_end(struct dlb_meet *meet)
 {
     atomic_store(&meet->ended_ns, dlb_now_ns());

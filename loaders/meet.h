@@ -1,6 +1,7 @@
 /* Where a cell meets the cells of other ranks: memory that it shares with the process that speaks
  * for its rank (scenarios/ranks/speaker.h). A cell asks; once the cells of all ranks have asked,
- * each is answered: first before its loop, then, with accelerators.barrier, at each step.
+ * each is answered: a cold one before and after it drops its data, each before its loop, then, with
+ * accelerators.barrier, at each step.
  *
  * Floor 3. One cell at a time, and its control thread alone; one speaker. Times are of this
  * machine's clock: speakers exchange the nanoseconds still to pass. */
@@ -43,6 +44,9 @@ bool dlb_meet_is_answered(struct dlb_meet *meet);
 
 /* Sleeps until the answer is there. False: it was cancelled. */
 bool dlb_meet_wait(struct dlb_meet *meet, const atomic_bool *cancel);
+
+/* The cell: what was answered was not the beginning of its loop, which the next answer is. */
+void dlb_meet_again(struct dlb_meet *meet);
 
 /* The cell: its loop has ended. It does not hold up others while it is taken down. */
 void dlb_meet_end(struct dlb_meet *meet);

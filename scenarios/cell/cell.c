@@ -48,6 +48,43 @@ struct cell {
     char device_why[160];
 };
 
+/* Waits until the cells of all ranks have come as far: they begin their loops together. */
+static int meet(const struct cell *c, struct dlb_err *err)
+{
+    struct dlb_meet *meet = c->watch->meet;
+    if (!meet)
+        return DLB_OK;
+    dlb_meet_ask(meet, dlb_now_ns(), 0);
+    if (!dlb_meet_wait(meet, c->watch->cancel) || meet->alone)
+        return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET,
+                        meet->alone ? "the cell of another rank did not begin" : "interrupted");
+    return DLB_OK;
+}
+
+/* Ranks of one machine have the same page cache: all have opened their data before one drops it,
+ * and no worker reads before all have dropped it. */
+static int meet_cold(const struct cell *c, struct dlb_err *err)
+{
+    bool on_storage = c->data.set.format->reader->files != NULL;
+    if (!c->watch->meet || !on_storage || c->spec.run.cache != DLB_RUN_COLD)
+        return DLB_OK;
+    int rc = meet(c, err);
+    if (!rc)
+        dlb_meet_again(c->watch->meet);
+    return rc;
+}
+
+static int begin_cache(struct cell *c, struct dlb_err *err)
+{
+    int rc = meet_cold(c, err);
+    if (!rc)
+        rc = dlb_cell_cache_begin(&c->cache, &c->spec, &c->data.set, c->watch->cancel, err);
+    if (!rc)
+        rc = meet_cold(c, err);
+    c->facts.cache = &c->cache;
+    return rc;
+}
+
 static int open_data(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
@@ -57,10 +94,8 @@ static int open_data(struct cell *c, struct dlb_err *err)
             return rc;
     }
     int rc = dlb_cell_data_open(&c->data, &c->spec, c->mode, c->watch->data_id, err);
-    if (!rc && c->mode == DLB_MODE_MEASURE) {
-        rc = dlb_cell_cache_begin(&c->cache, spec, &c->data.set, c->watch->cancel, err);
-        c->facts.cache = &c->cache;
-    }
+    if (!rc && c->mode == DLB_MODE_MEASURE)
+        rc = begin_cache(c, err);
     return rc;
 }
 
@@ -273,19 +308,6 @@ static int open_devices(struct cell *c, struct dlb_err *err)
         return rc;
     c->facts.device_kind = c->device->name;
     c->facts.device_why = c->device_why;
-    return DLB_OK;
-}
-
-/* All ranks' cells begin their loops together. */
-static int meet(const struct cell *c, struct dlb_err *err)
-{
-    struct dlb_meet *meet = c->watch->meet;
-    if (!meet)
-        return DLB_OK;
-    dlb_meet_ask(meet, dlb_now_ns(), 0);
-    if (!dlb_meet_wait(meet, c->watch->cancel) || meet->alone)
-        return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET,
-                        meet->alone ? "the cell of another rank did not begin" : "interrupted");
     return DLB_OK;
 }
 

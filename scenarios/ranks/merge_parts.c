@@ -1,9 +1,11 @@
 #include "scenarios/ranks/merge_parts.h"
 
+#include "core/base/escape.h"
 #include "core/base/mem.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -251,6 +253,20 @@ static bool is_first_of_node(const struct dlb_rank_part *parts, uint32_t rank)
     return true;
 }
 
+/* Rank 0's figures do not say why the whole is not as its own part. */
+static void say_whose(const struct dlb_rank_part *parts, uint32_t n, struct dlb_cache_result *out)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        const struct dlb_cache_result *one = &parts[i].result.cache;
+        if (out->label == parts[0].result.cache.label || one->label == parts[0].result.cache.label)
+            continue;
+        (void)snprintf(out->why, sizeof(out->why), "rank %u on %.*s: %s: %.*s", i,
+                       DLB_CUT(parts[i].node, 64), dlb_cache_label_name(one->label),
+                       DLB_CUT(one->why, 200));
+        return;
+    }
+}
+
 void dlb_merge_cache(const struct dlb_rank_part *parts, uint32_t n, struct dlb_cache_result *out)
 {
     enum dlb_cache_label *labels = dlb_mem_array(2 * (size_t)n, sizeof(*labels));
@@ -261,6 +277,7 @@ void dlb_merge_cache(const struct dlb_rank_part *parts, uint32_t n, struct dlb_c
     out->label = dlb_cache_over(labels, n);
     out->metadata = dlb_cache_over(labels + n, n);
     free(labels);
+    say_whose(parts, n, out);
     for (uint32_t i = 1; i < n; i++) {
         const struct dlb_cache_result *one = &parts[i].result.cache;
         out->resident_before_frac = fmax(out->resident_before_frac, one->resident_before_frac);

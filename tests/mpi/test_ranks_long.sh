@@ -10,8 +10,35 @@ written=(--set dataset.format=webdataset --set dataset.codec=raw --set webdatase
 run "$dlbench" gen "${written[@]}" --set dataset.path=by-one
 expect_exit 0
 
+# Of a disk whose reads the kernel counts (as in tests/cli/test_cache.sh), a file for each sample: readahead of one rank brings nothing
+# that another one reads.
+on_disk=(--set dataset.format=files --set dataset.codec=raw --set dataset.path=on-disk)
+run "$dlbench" gen "${on_disk[@]}" --set generate.samples=256 --set generate.sample_bytes=65536
+expect_exit 0
+cache='d["cells"][0]["cache"]'
+knows_cold=no
+case $(stat -f -c %T .) in
+ext2/ext3 | xfs) [ -r /proc/self/io ] && knows_cold=yes ;;
+esac
+
 for mpi in "${implementations[@]}"; do
     launcher "$mpi" "$n_ranks"
+    # --- cold on all ranks: each has read its share from the storage. The label is cold only if it is for each rank, and the bytes are
+    # the sums over ranks.
+    run "${launch[@]}" "$dlbench" run "${on_disk[@]}" --set loader.batch_size=2 --set device.step_ms=0 --set run.warmup_batches=1 \
+        --set run.cache=cold --set run.repeats=2 --run-name cold
+    expect_exit 0
+    valid_summary results/cold/summary.json
+    expect [ "$(json_get results/cold/summary.json "(${cache}['asked'], len(d['ranks']), ${cache}['delivered_bytes'])")" = "('cold', 4, $((256 * 65536)))" ]
+    if [ $knows_cold = yes ] && [ "$(json_get results/cold/summary.json "${cache}['process_bytes'] is not None")" = True ]; then
+        expect [ "$(json_get results/cold/summary.json "(${cache}['label'], ${cache}['resident_before_frac'] <= 0.01,
+            [r['label'] == 'cold' and r['process_bytes'] >= 0.95 * r['delivered_bytes'] for r in ${cache}['repetitions']],
+            any(n['code'] == 'CACHE_NOT_AS_ASKED' for n in d['notes']))")" = "('cold', True, [True, True], False)" ]
+    else
+        echo "not tested: whether each rank's share is cold: $(stat -f -c %T .) may hide what is read"
+    fi
+    rm -r results/cold
+
     # --- each step ends on all ranks before the next begins: no rank has more steps in its window than another
     run "${launch[@]}" "$dlbench" run "${quick[@]}" --set run.repeats=1 --set accelerators.barrier=true --set device.step_ms=10 \
         --set run.checksum=true --run-name barrier

@@ -77,6 +77,10 @@ static void test_sums(void **state)
     assert_true(dlb_json_number(out.ranks, "first_done_s") == 1.0);
     assert_true(dlb_json_number(out.ranks, "last_done_s") == 1.002);
     assert_true(json_is_null(json_object_get(out.ranks, "straggler")));
+    for (size_t i = 0; i < N; i++) {
+        const json_t *rank = json_array_get(json_object_get(out.ranks, "ranks"), i);
+        assert_string_equal(dlb_json_text(rank, "data_id"), "0000000000000007");
+    }
     free(whole);
     free_all(parts, &out);
 }
@@ -169,6 +173,71 @@ static void test_odd_counts(void **state)
     }
 }
 
+static void fill_cache(struct dlb_rank_part *part, enum dlb_cache_label label, double before_frac,
+                       uint64_t n_bytes)
+{
+    struct dlb_cache_result *cache = &part->result.cache;
+    cache->label = label;
+    cache->metadata = DLB_CACHE_WARM;
+    cache->resident_before_frac = before_frac;
+    cache->resident_after_frac = 1 - before_frac;
+    cache->process_bytes = n_bytes;
+    cache->device_bytes = 10 * n_bytes;
+    cache->delivered_bytes = n_bytes + 1;
+    (void)snprintf(cache->why, sizeof(cache->why), "%g of it was there", before_frac);
+}
+
+/* Ranks 0 and 1 are on node0, and 2 is on node1: what two ranks of a machine's device count is the
+ * same bytes. */
+static void test_cache_of_all(void **state)
+{
+    (void)state;
+    struct dlb_rank_part parts[N] = {0};
+    struct dlb_cell_result out;
+    for (uint32_t i = 0; i < N; i++) {
+        fill(&parts[i], i, 100, 1000, 0);
+        fill_cache(&parts[i], DLB_CACHE_COLD, 0.001 * i, 100 + i);
+    }
+    dlb_ranks_merge(parts, N, &no_cost, &out);
+    assert_int_equal(out.cache.label, DLB_CACHE_COLD);
+    assert_int_equal(out.cache.metadata, DLB_CACHE_WARM);
+    assert_true(out.cache.resident_before_frac == 0.002);
+    assert_true(out.cache.resident_after_frac == 1);
+    assert_true(out.cache.process_bytes == 303 && out.cache.delivered_bytes == 306);
+    assert_true(out.cache.device_bytes == 1000 + 1020);
+    assert_string_equal(out.cache.why, "0 of it was there");
+    free_all(parts, &out);
+}
+
+/* One rank whose share was not cold spoils the proof, and is named; one that does not know leaves
+ * nothing known. */
+static void test_cache_not_cold(void **state)
+{
+    static const struct {
+        enum dlb_cache_label last, all;
+        const char *why;
+    } cases[] = {
+        {DLB_CACHE_WARM, DLB_CACHE_MIXED, "rank 2 on node1: warm: 1 of it was there"},
+        {DLB_CACHE_MIXED, DLB_CACHE_MIXED, "rank 2 on node1: mixed: 1 of it was there"},
+        {DLB_CACHE_UNKNOWN, DLB_CACHE_UNKNOWN, "rank 2 on node1: unknown: 1 of it was there"}};
+    (void)state;
+    for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+        struct dlb_rank_part parts[N] = {0};
+        struct dlb_cell_result out;
+        for (uint32_t i = 0; i < N; i++) {
+            fill(&parts[i], i, 100, 1000, 0);
+            fill_cache(&parts[i], i == 2 ? cases[k].last : DLB_CACHE_COLD, i == 2, 100);
+        }
+        parts[1].result.cache.process_bytes = DLB_NOT_MEASURED;
+        dlb_ranks_merge(parts, N, &no_cost, &out);
+        assert_int_equal(out.cache.label, cases[k].all);
+        assert_string_equal(out.cache.why, cases[k].why);
+        assert_true(out.cache.resident_before_frac == 1);
+        assert_true(out.cache.process_bytes == DLB_NOT_MEASURED);
+        free_all(parts, &out);
+    }
+}
+
 /* What the runners send each other loses nothing. */
 static void test_hists_json(void **state)
 {
@@ -191,9 +260,10 @@ static void test_hists_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),        cmocka_unit_test(test_straggler),
-        cmocka_unit_test(test_failed_rank), cmocka_unit_test(test_other_data),
-        cmocka_unit_test(test_hists_json),  cmocka_unit_test(test_odd_counts),
+        cmocka_unit_test(test_sums),         cmocka_unit_test(test_straggler),
+        cmocka_unit_test(test_failed_rank),  cmocka_unit_test(test_other_data),
+        cmocka_unit_test(test_hists_json),   cmocka_unit_test(test_odd_counts),
+        cmocka_unit_test(test_cache_of_all), cmocka_unit_test(test_cache_not_cold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

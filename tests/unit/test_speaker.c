@@ -59,11 +59,23 @@ static void test_hello_and_clocks(void **state)
 #define ROUNDS 20
 #define SLACK_NS (15 * DLB_NS_PER_MS)
 
+/* As a cold cell does before and after it drops its data: the round is none of its loop's. */
+static bool meet_before(struct dlb_link *link)
+{
+    dlb_meet_ask(link->meet, dlb_now_ns(), 0);
+    if (!dlb_meet_wait(link->meet, NULL) || link->meet->alone || link->meet->started_ns == 0)
+        return false;
+    dlb_meet_again(link->meet);
+    return link->meet->started_ns == 0;
+}
+
 static int meet_often(struct dlb_link *link)
 {
     struct dlb_err err;
     struct dlb_message message;
     uint32_t n_late = 0;
+    if (!meet_before(link))
+        return 9;
     for (uint32_t i = 0; i <= ROUNDS; i++) { /* the first one is the start */
         uint32_t longest = i % FAKE_RANKS;
         uint64_t now_ns = dlb_now_ns(), mine_ns = (link->rank == longest ? 40 : 1) * DLB_NS_PER_MS;
