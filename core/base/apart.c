@@ -1,9 +1,11 @@
 #include "core/base/apart.h"
 
+#include "core/base/clock.h"
 #include "core/base/io.h"
 #include "core/base/mem.h"
 #include "core/base/process.h"
 #include "core/base/sandbox.h"
+#include "core/base/told.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +19,9 @@
 #include <unistd.h>
 
 enum { TICK_MS = 1000 };
+enum { SIGN = 1, DONE = 2 }; /* bytes that a child sends before its result */
+
+static int sign_fd = -1; /* in a child whose work may give signs: its pipe */
 
 static bool say(int fd, const char *data, size_t n_bytes)
 {
@@ -52,6 +57,7 @@ static bool hear(struct dlb_pipe *pipe, char *data, size_t n_bytes)
         ssize_t n = read(pipe->fd, data + done, n_bytes - done);
         if (n < 0 && errno == EINTR)
             continue;
+        pipe->ended = n == 0;
         if (n <= 0)
             return false;
         done += (size_t)n;
@@ -75,6 +81,13 @@ bool dlb_pass_array(struct dlb_pipe *pipe, void **array, uint64_t n, size_t each
     return *array && dlb_pass(pipe, *array, n * each_bytes);
 }
 
+void dlb_apart_sign(void)
+{
+    const char sign = SIGN;
+    if (sign_fd >= 0)
+        (void)say(sign_fd, &sign, 1); /* fails only when the parent has ended */
+}
+
 static _Noreturn void child(const struct dlb_apart *how, int fd, pid_t parent)
 {
     static const int fatal[] = {SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGINT, SIGTERM, SIGHUP};
@@ -90,31 +103,54 @@ static _Noreturn void child(const struct dlb_apart *how, int fd, pid_t parent)
         (void)signal(fatal[i], SIG_DFL);
     if (how->sandboxed)
         (void)dlb_sandbox_reader(); /* `dlbench doctor` says what it returns */
+    sign_fd = how->most_signs ? fd : -1;
     int rc = how->work(how->ctx, &err);
+    sign_fd = -1;
     err.status = (enum dlb_status)rc;
-    bool said = dlb_pass(&pipe, &err, sizeof err);
+    char done = DONE;
+    bool said = dlb_pass(&pipe, &done, 1) && dlb_pass(&pipe, &err, sizeof err);
     if (said && rc == DLB_OK)
         said = how->pass(how->ctx, &pipe);
     _exit(said ? 0 : 1);
 }
 
+/* Until the work is done. */
+static bool hear_signs(struct dlb_pipe *pipe)
+{
+    char byte = 0;
+
+    for (uint64_t n_signs = 0; dlb_pass(pipe, &byte, 1) && byte == SIGN; n_signs++) {
+        pipe->endless = n_signs >= pipe->how->most_signs;
+        if (pipe->endless)
+            return false;
+    }
+    return byte == DONE;
+}
+
 static bool listen_to(struct dlb_pipe *pipe, struct dlb_err *told)
 {
-    if (!dlb_pass(pipe, told, sizeof *told))
+    if (!hear_signs(pipe) || !dlb_pass(pipe, told, sizeof *told) || !dlb_told_err(told))
         return false;
-    told->what[sizeof told->what - 1] = told->path[sizeof told->path - 1] = '\0';
     return told->status != DLB_OK || pipe->how->pass(pipe->how->ctx, pipe);
+}
+
+/* One that is silent, interrupted, or talks nonsense is killed; others end by themselves. */
+static bool end_child(const struct dlb_pipe *pipe, pid_t pid, bool heard, int *status)
+{
+    uint64_t patience_s = pipe->how->patience_s;
+    uint64_t limit_ns = patience_s ? patience_s * DLB_NS_PER_S : DLB_NO_LIMIT;
+    bool ends = heard || (pipe->ended && !pipe->late && !pipe->cancelled);
+
+    return (ends && dlb_process_reap(pid, limit_ns, status)) || dlb_process_end(pid, 0, status);
 }
 
 static int conclude(const struct dlb_pipe *pipe, pid_t pid, bool heard, struct dlb_err *err)
 {
     const struct dlb_apart *how = pipe->how;
     const char *doing = how->doing ? how->doing : "opening it";
-    bool kills = pipe->late || pipe->cancelled;
     int status;
 
-    bool gone =
-        kills ? dlb_process_end(pid, 0, &status) : dlb_process_reap(pid, DLB_NO_LIMIT, &status);
+    bool gone = end_child(pipe, pid, heard, &status);
     if (heard)
         return DLB_OK;
     if (pipe->cancelled)
@@ -125,10 +161,14 @@ static int conclude(const struct dlb_pipe *pipe, pid_t pid, bool heard, struct d
                         "%s was silent for %u s while %s: the file is damaged, or its "
                         "storage hangs",
                         how->who, how->patience_s, doing);
+    if (pipe->endless)
+        return dlb_fail(err, DLB_ERR_CHILD_HANGS, how->path, DLB_NO_OFFSET,
+                        "%s did not come to an end while %s: the file is damaged, or hostile",
+                        how->who, doing);
     if (gone && WIFEXITED(status) && WEXITSTATUS(status) == DLB_MEM_EXIT)
         return dlb_fail(err, DLB_ERR_NOMEM, how->path, DLB_NO_OFFSET,
                         "%s ran out of memory while %s", how->who, doing);
-    if (!gone || !WIFSIGNALED(status))
+    if (!gone || !WIFSIGNALED(status) || !pipe->ended)
         return dlb_fail(err, DLB_ERR_CHILD_GAVE_UP, how->path, DLB_NO_OFFSET,
                         "%s gave up on %s: the file is damaged", how->who, doing);
     if (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGHUP)

@@ -1,4 +1,5 @@
-/* Work in a child process: its result, its error, and each way in which it can end without one. */
+/* Work in a child process: its result, its error, and each way in which it can end without one, or
+ * tell what cannot be. */
 #include "core/base/apart.h"
 #include "core/base/mem.h"
 #include "tests/support/error.h"
@@ -7,11 +8,28 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-enum ending { SUCCEEDS, FAILS, CRASHES, IS_KILLED, IS_INTERRUPTED, GIVES_UP, HANGS, RUNS_SHORT };
+enum ending {
+    SUCCEEDS,
+    FAILS,
+    CRASHES,
+    IS_KILLED,
+    IS_INTERRUPTED,
+    GIVES_UP,
+    HANGS,
+    RUNS_SHORT,
+    SIGNS,      /* takes longer than its patience, and says that it goes on */
+    IS_ENDLESS, /* says so for ever */
+    STAYS,      /* tells its result and does not end */
+    LIES,       /* tells nonsense and does not end */
+    HAS_NO_END, /* an error whose text does not end */
+    HAS_NO_CODE,
+    HAS_NO_STATUS,
+};
 
 struct work {
     enum ending ending;
@@ -46,6 +64,28 @@ static int work(void *ctx, struct dlb_err *err)
     case RUNS_SHORT:
         (void)dlb_mem_check(NULL);
         break;
+    case SIGNS:
+        for (int i = 0; i < 10; i++, dlb_apart_sign())
+            (void)usleep(300 * 1000);
+        break;
+    case IS_ENDLESS:
+        for (;;)
+            dlb_apart_sign();
+    case HAS_NO_END:
+        (void)dlb_fail(err, DLB_ERR_TAR_DAMAGED, "inner", 512, "checksum 7");
+        memset(err->what, 'x', sizeof err->what);
+        return DLB_E_FORMAT;
+    case HAS_NO_CODE:
+        (void)dlb_fail(err, DLB_ERR_TAR_DAMAGED, "inner", 512, "checksum 7");
+        err->code = DLB_N_CODES;
+        return DLB_E_FORMAT;
+    case HAS_NO_STATUS:
+        (void)dlb_fail(err, DLB_ERR_TAR_DAMAGED, "inner", 512, "checksum 7");
+        return DLB_E_CANCELLED + 1;
+    case LIES:
+        w->figure = 666;
+        break;
+    case STAYS:
     case SUCCEEDS:
         break;
     }
@@ -56,19 +96,28 @@ static int work(void *ctx, struct dlb_err *err)
 static bool pass(void *ctx, struct dlb_pipe *pipe)
 {
     struct work *w = ctx;
-    return dlb_pass(pipe, &w->figure, sizeof w->figure) && dlb_pass(pipe, &w->n, sizeof w->n) &&
-           dlb_pass_array(pipe, (void **)&w->array, w->n, 1);
+    bool passed = dlb_pass(pipe, &w->figure, sizeof w->figure) &&
+                  (pipe->tells || w->figure == 42) && dlb_pass(pipe, &w->n, sizeof w->n) &&
+                  dlb_pass_array(pipe, (void **)&w->array, w->n, 1);
+    if (pipe->tells && (w->ending == STAYS || w->ending == LIES))
+        (void)pause();
+    return passed;
 }
 
 static int ends(enum ending ending, struct work *w, struct dlb_err *err)
 {
     *w = (struct work){.ending = ending};
-    struct dlb_apart how = {.path = "outer",
-                            .who = "libtest",
-                            .work = work,
-                            .pass = pass,
-                            .ctx = w,
-                            .patience_s = ending == HANGS ? 1 : 60};
+    struct dlb_apart how = {
+        .path = "outer",
+        .who = "libtest",
+        .work = work,
+        .pass = pass,
+        .ctx = w,
+        .patience_s =
+            ending == HANGS || ending == SIGNS || ending == STAYS || ending == LIES ? 1 : 60,
+        .most_signs = ending == SIGNS        ? 10
+                      : ending == IS_ENDLESS ? 1000
+                                             : 0};
     return dlb_apart(&how, err);
 }
 
@@ -106,7 +155,10 @@ static void each_end_has_its_code(void **state)
     } rows[] = {
         {CRASHES, DLB_ERR_CHILD_CRASHED, SIGSEGV}, {IS_KILLED, DLB_ERR_CHILD_CRASHED, SIGKILL},
         {IS_INTERRUPTED, DLB_ERR_CANCELLED, 0},    {GIVES_UP, DLB_ERR_CHILD_GAVE_UP, 0},
-        {HANGS, DLB_ERR_CHILD_HANGS, 0},           {RUNS_SHORT, DLB_ERR_NOMEM, 0}};
+        {HANGS, DLB_ERR_CHILD_HANGS, 0},           {RUNS_SHORT, DLB_ERR_NOMEM, 0},
+        {IS_ENDLESS, DLB_ERR_CHILD_HANGS, 0},      {LIES, DLB_ERR_CHILD_GAVE_UP, 0},
+        {HAS_NO_END, DLB_ERR_CHILD_GAVE_UP, 0},    {HAS_NO_CODE, DLB_ERR_CHILD_GAVE_UP, 0},
+        {HAS_NO_STATUS, DLB_ERR_CHILD_GAVE_UP, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct work w;
         struct dlb_err err;
@@ -114,6 +166,24 @@ static void each_end_has_its_code(void **state)
         error_is(&err, rows[i].code, "");
         assert_int_equal(err.lib_code, rows[i].signo);
         assert_string_equal(err.path, "outer");
+    }
+}
+
+/* One that says that it goes on; one that has told all, and stays: it is not waited for for ever.
+ */
+static void a_result_may_be_slow(void **state)
+{
+    (void)state;
+    static const enum ending slow[] = {SIGNS, STAYS};
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++) {
+        struct work w;
+        struct dlb_err err;
+        (void)alarm(60);
+        assert_int_equal(ends(slow[i], &w, &err), DLB_OK);
+        (void)alarm(0);
+        assert_int_equal(w.figure, 42);
+        assert_int_equal(w.array[2], 9);
+        free(w.array);
     }
 }
 
@@ -144,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_result_comes_back),
         cmocka_unit_test(an_error_comes_back_whole),
+        cmocka_unit_test(a_result_may_be_slow),
         cmocka_unit_test(each_end_has_its_code),
         cmocka_unit_test(a_child_leaves_its_parent_s_folder_alone),
     };
