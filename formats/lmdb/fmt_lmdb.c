@@ -35,29 +35,19 @@ static const struct dlb_opt_group group = {"lmdb", "LMDB databases", opts,
 
 #ifdef DLB_HAVE_LMDB
 
-#include "core/base/apart.h"
 #include "core/base/hash.h"
-#include "core/base/pulse.h"
-#include "formats/headroom.h"
+#include "formats/lmdb/listing.h"
 
-#include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct keys {
-    uint8_t *bytes; /* all keys, back to back */
-    uint64_t *end;  /* [n] where each ends in bytes */
-    uint64_t n, n_cap, n_bytes, bytes_cap;
-};
-
 struct lmdb {
     const struct dlb_io *io;
     char *path; /* of the data file */
     bool readahead;
-    struct keys keys;
-    uint32_t *labels; /* [keys.n], or NULL: all 0 */
+    struct dlb_lmdb_answer list;
 };
 
 struct lmdb_reader {
@@ -68,173 +58,52 @@ struct lmdb_reader {
     size_t buffer_bytes;
 };
 
-static int grow(void **array, uint64_t *cap, uint64_t each_bytes, const char *path,
-                struct dlb_err *err)
+static int refuse_empty(const struct lmdb *ds, const char *prefix, uint64_t n_entries,
+                        struct dlb_err *err)
 {
-    uint64_t wanted = *cap ? *cap * 2 : 4096;
-    int rc = dlb_headroom_check(wanted * each_bytes, path, "the list of its keys",
-                                "read it in parts, with lmdb.prefix", err);
-    void *grown = rc == DLB_OK ? realloc(*array, wanted * each_bytes) : NULL;
-    if (rc == DLB_OK && !grown)
-        rc = dlb_fail_memory(err, path, wanted * each_bytes);
-    if (rc == DLB_OK) {
-        *array = grown;
-        *cap = wanted;
-    }
-    return rc;
-}
+    const struct dlb_lmdb_facts *facts = &ds->list.facts;
 
-static int add_key(struct keys *keys, const uint8_t *key, size_t n_key, const char *path,
-                   struct dlb_err *err)
-{
-    int rc = DLB_OK;
-
-    if (keys->n == keys->n_cap)
-        rc = grow((void **)&keys->end, &keys->n_cap, sizeof *keys->end, path, err);
-    if (rc == DLB_OK && keys->bytes_cap - keys->n_bytes < n_key)
-        rc = grow((void **)&keys->bytes, &keys->bytes_cap, 1, path, err);
-    if (rc != DLB_OK)
-        return rc;
-    memcpy(keys->bytes + keys->n_bytes, key, n_key);
-    keys->n_bytes += n_key;
-    keys->end[keys->n++] = keys->n_bytes;
+    if (facts->n_keys == 0 && facts->n_databases)
+        return dlb_fail(err, DLB_ERR_LMDB_NAMED, ds->path, DLB_NO_OFFSET,
+                        "holds %" PRIu64 " named database%s (\"%s\") and nothing beside: only the "
+                        "unnamed one is read",
+                        facts->n_databases, facts->n_databases == 1 ? "" : "s", facts->database);
+    if (facts->n_keys == 0 && prefix[0] && n_entries > 0)
+        return dlb_fail(err, DLB_ERR_LMDB_NO_SUCH_PREFIX, ds->path, DLB_NO_OFFSET,
+                        "lmdb.prefix = \"%.*s\": none of the %" PRIu64 " keys begins with it",
+                        DLB_CUT(prefix, 200), n_entries);
     return DLB_OK;
 }
 
-struct listing {
-    struct lmdb *ds;
-    struct dlb_shape *shape;
-    const char *prefix;
-    bool all;      /* no prefix: keys about the database are ignored */
-    bool labelled; /* there is a value with labels */
-    uint64_t n_about, n_empty, n_databases;
-    char database[64]; /* the first one's name */
-};
-
-/* Whether it is a key such as "__len__" or "__keys__", which says something about the samples. */
-static bool is_about(const uint8_t *key, size_t n)
+static void note_odd(const struct dlb_lmdb_facts *facts, struct dlb_shape *shape)
 {
-    return n > 4 && key[0] == '_' && key[1] == '_' && key[n - 1] == '_' && key[n - 2] == '_';
+    if (facts->n_about)
+        dlb_shape_odd(shape,
+                      facts->n_about == 1
+                          ? "%" PRIu64 " key named __...__ is about the database and ignored"
+                          : "%" PRIu64 " keys named __...__ are about the database and ignored",
+                      facts->n_about);
+    if (facts->n_databases)
+        dlb_shape_odd(shape,
+                      facts->n_databases == 1 ? "%" PRIu64 " named database (\"%s\") is not read"
+                                              : "%" PRIu64
+                                                " named databases (\"%s\" and others) are not read",
+                      facts->n_databases, facts->database);
+    if (facts->n_empty)
+        dlb_shape_odd(shape,
+                      facts->n_empty == 1 ? "%" PRIu64 " value is empty"
+                                          : "%" PRIu64 " values are empty",
+                      facts->n_empty);
 }
 
-static int visit(void *ctx, const struct dlb_lmdb_entry *entry, struct dlb_err *err)
+static uint64_t count_classes(const struct dlb_lmdb_answer *list)
 {
-    struct listing *listing = ctx;
-    struct dlb_shape *shape = listing->shape;
-    const uint8_t *key = entry->key;
-    size_t n_key = entry->n_key, n_value = entry->n_value;
+    uint64_t n = 0;
 
-    dlb_pulse_sign(dlb_pulse_opening);
-    if (entry->database) {
-        if (listing->n_databases++ == 0)
-            (void)snprintf(listing->database, sizeof listing->database, "%.*s",
-                           DLB_CUT_KEY((const char *)key, n_key, 60));
-        return DLB_OK;
-    }
-    if (listing->all && is_about(key, n_key)) {
-        bool labels =
-            n_key == strlen(DLB_LMDB_LABELS_KEY) && memcmp(key, DLB_LMDB_LABELS_KEY, n_key) == 0;
-        listing->labelled |= labels;
-        listing->n_about += !labels;
-        return DLB_OK;
-    }
-    listing->n_empty += n_value == 0;
-    shape->total_bytes += n_value;
-    if (n_value > shape->max_sample_bytes)
-        shape->max_sample_bytes = n_value;
-    return add_key(&listing->ds->keys, key, n_key, listing->ds->path, err);
-}
-
-/* A value that does not hold a number for each sample was written by another program, and is
- * ignored. */
-static int read_labels(struct listing *listing, struct dlb_lmdb_txn *txn, struct dlb_err *err)
-{
-    struct lmdb *ds = listing->ds;
-    struct dlb_lmdb_value value;
-    uint32_t most = 0;
-    int rc = dlb_lmdb_find(txn, DLB_LMDB_LABELS_KEY, strlen(DLB_LMDB_LABELS_KEY), &value, err);
-
-    if (rc != DLB_OK || ds->keys.n == 0 || value.n_bytes != ds->keys.n * sizeof *ds->labels) {
-        listing->n_about++;
-        return rc;
-    }
-    ds->labels = malloc(value.n_bytes);
-    if (!ds->labels)
-        return dlb_fail_memory(err, ds->path, value.n_bytes);
-    rc = dlb_lmdb_copy(txn, &value, (uint8_t *)ds->labels, err);
-    for (uint64_t i = 0; rc == DLB_OK && i < ds->keys.n; i++) {
-        ds->labels[i] = le32toh(ds->labels[i]);
-        most = ds->labels[i] > most ? ds->labels[i] : most;
-    }
-    listing->shape->n_classes = (uint64_t)most + 1;
-    return rc;
-}
-
-/* Looks up every key once, as readers will. liblmdb trusts what it finds in the tree, so that this
- * runs in a process that may crash. */
-static int find_all(const struct lmdb *ds, struct dlb_lmdb_txn *txn, struct dlb_err *err)
-{
-    struct dlb_lmdb_value ignored;
-    int rc = DLB_OK;
-
-    for (uint64_t i = 0, start = 0; rc == DLB_OK && i < ds->keys.n; start = ds->keys.end[i++]) {
-        dlb_pulse_sign(dlb_pulse_opening);
-        rc = dlb_lmdb_find(txn, ds->keys.bytes + start, (size_t)(ds->keys.end[i] - start), &ignored,
-                           err);
-    }
-    return rc;
-}
-
-static int list_keys(void *ctx, struct dlb_err *err)
-{
-    struct listing *listing = ctx;
-    struct lmdb *ds = listing->ds;
-    struct dlb_lmdb *env = NULL;
-    struct dlb_lmdb_txn *txn = NULL;
-    int rc = dlb_lmdb_open(&env, ds->path, ds->io, ds->readahead, err);
-
-    if (rc == DLB_OK)
-        rc = dlb_lmdb_begin(env, &txn, err);
-    if (rc == DLB_OK)
-        rc = dlb_lmdb_walk(txn, listing->prefix, strlen(listing->prefix), visit, listing, err);
-    if (rc == DLB_OK && listing->labelled)
-        rc = read_labels(listing, txn, err);
-    if (rc == DLB_OK)
-        rc = find_all(ds, txn, err);
-    dlb_lmdb_end(txn);
-    dlb_lmdb_close(env);
-    return rc;
-}
-
-static bool pass_keys(void *ctx, struct dlb_pipe *pipe)
-{
-    struct listing *listing = ctx;
-    struct keys *keys = &listing->ds->keys;
-    bool labels = listing->ds->labels != NULL;
-
-    return dlb_pass(pipe, listing->shape, sizeof *listing->shape) &&
-           dlb_pass(pipe, &listing->n_about, sizeof listing->n_about) &&
-           dlb_pass(pipe, &listing->n_empty, sizeof listing->n_empty) &&
-           dlb_pass(pipe, &listing->n_databases, sizeof listing->n_databases) &&
-           dlb_pass(pipe, listing->database, sizeof listing->database) &&
-           dlb_pass(pipe, &keys->n, sizeof keys->n) &&
-           dlb_pass(pipe, &keys->n_bytes, sizeof keys->n_bytes) &&
-           dlb_pass(pipe, &labels, sizeof labels) &&
-           dlb_pass_array(pipe, (void **)&keys->end, keys->n, sizeof *keys->end) &&
-           dlb_pass_array(pipe, (void **)&keys->bytes, keys->n_bytes, 1) &&
-           dlb_pass_array(pipe, (void **)&listing->ds->labels, labels ? keys->n : 0,
-                          sizeof *listing->ds->labels);
-}
-
-static int look_apart(struct listing *listing, struct dlb_err *err)
-{
-    struct dlb_apart how = {.path = listing->ds->path,
-                            .who = "liblmdb",
-                            .work = list_keys,
-                            .pass = pass_keys,
-                            .ctx = listing,
-                            .sandboxed = true};
-    return dlb_apart(&how, err);
+    for (uint64_t i = 0; list->label && i < list->facts.n_keys; i++)
+        if (list->label[i] >= n)
+            n = (uint64_t)list->label[i] + 1;
+    return n;
 }
 
 static int lmdb_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,
@@ -243,7 +112,7 @@ static int lmdb_open(void *state, const struct dlb_open *how, struct dlb_shape *
     struct lmdb *ds = state;
     const struct lmdb_opts *asked = how->opts;
     const char *prefix = asked ? asked->prefix : "";
-    struct listing listing = {.ds = ds, .shape = shape, .prefix = prefix, .all = prefix[0] == '\0'};
+    const struct dlb_lmdb_facts *facts = &ds->list.facts;
     struct dlb_lmdb_head head;
 
     ds->io = how->io;
@@ -255,39 +124,20 @@ static int lmdb_open(void *state, const struct dlb_open *how, struct dlb_shape *
     if (rc == DLB_OK)
         rc = dlb_lmdb_look(ds->path, ds->io, &head, err);
     if (rc == DLB_OK)
-        rc = look_apart(&listing, err);
+        rc = dlb_lmdb_list(&(struct dlb_lmdb_asked){ds->path, ds->io, ds->readahead, prefix}, &head,
+                           &ds->list, err);
+    if (rc == DLB_OK)
+        rc = refuse_empty(ds, prefix, head.n_entries, err);
     if (rc != DLB_OK)
         return rc;
-    shape->n_samples = ds->keys.n;
-    if (ds->keys.n == 0 && listing.n_databases)
-        return dlb_fail(err, DLB_ERR_LMDB_NAMED, ds->path, DLB_NO_OFFSET,
-                        "holds %" PRIu64 " named database%s (\"%s\") and nothing beside: only the "
-                        "unnamed one is read",
-                        listing.n_databases, listing.n_databases == 1 ? "" : "s", listing.database);
-    if (ds->keys.n == 0 && prefix[0] && head.n_entries > 0)
-        return dlb_fail(err, DLB_ERR_LMDB_NO_SUCH_PREFIX, ds->path, DLB_NO_OFFSET,
-                        "lmdb.prefix = \"%.*s\": none of the %" PRIu64 " keys begins with it",
-                        DLB_CUT(prefix, 200), head.n_entries);
-    uint64_t numbers[] = {ds->keys.n, shape->total_bytes, head.txn};
+    shape->n_samples = facts->n_keys;
+    shape->total_bytes = facts->total_bytes;
+    shape->max_sample_bytes = facts->most_bytes;
+    shape->n_classes = count_classes(&ds->list);
+    uint64_t numbers[] = {facts->n_keys, facts->total_bytes, head.txn};
     shape->id =
-        dlb_hash64(ds->keys.bytes, ds->keys.n_bytes, dlb_hash64(numbers, sizeof numbers, 0));
-    if (listing.n_about)
-        dlb_shape_odd(shape,
-                      listing.n_about == 1
-                          ? "%" PRIu64 " key named __...__ is about the database and ignored"
-                          : "%" PRIu64 " keys named __...__ are about the database and ignored",
-                      listing.n_about);
-    if (listing.n_databases)
-        dlb_shape_odd(shape,
-                      listing.n_databases == 1
-                          ? "%" PRIu64 " named database (\"%s\") is not read"
-                          : "%" PRIu64 " named databases (\"%s\" and others) are not read",
-                      listing.n_databases, listing.database);
-    if (listing.n_empty)
-        dlb_shape_odd(shape,
-                      listing.n_empty == 1 ? "%" PRIu64 " value is empty"
-                                           : "%" PRIu64 " values are empty",
-                      listing.n_empty);
+        dlb_hash64(ds->list.keys, facts->n_key_bytes, dlb_hash64(numbers, sizeof numbers, 0));
+    note_odd(facts, shape);
     return DLB_OK;
 }
 
@@ -295,9 +145,7 @@ static void lmdb_close(void *state)
 {
     struct lmdb *ds = state;
     free(ds->path);
-    free(ds->keys.bytes);
-    free(ds->keys.end);
-    free(ds->labels);
+    dlb_lmdb_answer_free(&ds->list);
     *ds = (struct lmdb){.path = NULL};
 }
 
@@ -336,14 +184,14 @@ static int lmdb_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
                      struct dlb_err *err)
 {
     struct lmdb_reader *reader = rd;
-    const struct keys *keys = &reader->ds->keys;
+    const struct dlb_lmdb_answer *list = &reader->ds->list;
     struct dlb_lmdb_value value = {0};
     uint8_t *dst = dest.data;
 
-    if (index >= keys->n)
+    if (index >= list->facts.n_keys)
         DLB_BUG("sample beyond the data set");
-    uint64_t start = index ? keys->end[index - 1] : 0;
-    int rc = dlb_lmdb_find(reader->txn, keys->bytes + start, (size_t)(keys->end[index] - start),
+    uint64_t start = index ? list->end[index - 1] : 0;
+    int rc = dlb_lmdb_find(reader->txn, list->keys + start, (size_t)(list->end[index] - start),
                            &value, err);
     if (rc == DLB_OK && (!dst || dest.cap_bytes < value.n_bytes)) {
         rc = make_room(reader, value.n_bytes, err);
@@ -355,8 +203,8 @@ static int lmdb_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
     out->field[0].len_bytes = value.n_bytes;
     out->field[0].name = "";
     out->n_fields = 1;
-    out->labelled = reader->ds->labels != NULL;
-    out->label = out->labelled ? reader->ds->labels[index] : 0;
+    out->labelled = list->label != NULL;
+    out->label = out->labelled ? list->label[index] : 0;
     out->index = index;
     out->io_bytes = value.n_bytes;
     out->path = reader->ds->path;

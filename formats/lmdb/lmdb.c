@@ -379,29 +379,96 @@ static bool is_database(MDB_cursor *cursor, const MDB_val *key, const MDB_val *v
     return true;
 }
 
+/* The entries that a walk has seen. A hostile tree can lead to the same pages again and again, in
+ * more ways than a walk could ever end. Keys then do not ascend, or there are more entries than the
+ * root counts, or than the file has room for. */
+struct course {
+    uint64_t n_entries, n_bytes;
+    uint64_t n_most; /* entries, by the root */
+    /* Of this entry and the one before, in turn. Aligned: mdb_cmp may compare integers. Whole:
+     * it may read as much of one key as the other has. */
+    uint64_t key[2][(DLB_LMDB_MAX_KEY_BYTES + 7) / 8];
+    size_t n_key[2];
+};
+
+static int begin_course(MDB_cursor *cursor, const struct dlb_lmdb *env, struct course *course,
+                        struct dlb_err *err)
+{
+    MDB_stat about;
+    int code = mdb_stat(mdb_cursor_txn(cursor), env->dbi, &about);
+
+    *course = (struct course){.n_most = about.ms_entries};
+    return code == 0 ? DLB_OK : dlb_lmdb_fail(err, env->path, code, "asking for its size");
+}
+
+/* Takes the next entry, whose key is at most DLB_LMDB_MAX_KEY_BYTES long. */
+static int take(struct course *course, MDB_cursor *cursor, const struct dlb_lmdb *env,
+                const MDB_val *key, const MDB_val *value, uint64_t at, struct dlb_err *err)
+{
+    unsigned now = course->n_entries % 2, before = !now;
+    MDB_val this = {key->mv_size, course->key[now]};
+    MDB_val last = {course->n_key[before], course->key[before]};
+
+    memcpy(course->key[now], key->mv_data, key->mv_size);
+    course->n_key[now] = key->mv_size;
+    if (course->n_entries++ > 0 && mdb_cmp(mdb_cursor_txn(cursor), env->dbi, &last, &this) >= 0)
+        return dlb_fail(err, DLB_ERR_LMDB_DAMAGED, env->path, at,
+                        "damaged: key \"%.*s\" does not come after the one before it",
+                        DLB_CUT_KEY((const char *)key->mv_data, key->mv_size, 100));
+    if (course->n_entries > course->n_most)
+        return dlb_fail(err, DLB_ERR_LMDB_DAMAGED, env->path, at,
+                        "damaged: it has more entries than the %" PRIu64 " that it gives",
+                        course->n_most);
+    course->n_bytes += DLB_LMDB_ENTRY_BYTES + key->mv_size + value->mv_size;
+    if (course->n_bytes > env->file_bytes)
+        return dlb_fail(err, DLB_ERR_LMDB_DAMAGED, env->path, at,
+                        "damaged: its first %" PRIu64 " entries have more bytes than the file, "
+                        "which has %" PRIu64,
+                        course->n_entries, env->file_bytes);
+    return DLB_OK;
+}
+
+static int visit_one(struct dlb_lmdb *env, MDB_cursor *cursor, struct course *course,
+                     const MDB_val *key, const MDB_val *value, dlb_lmdb_visit *visit, void *ctx,
+                     struct dlb_err *err)
+{
+    struct dlb_lmdb_value at = {.offset_bytes = DLB_NO_OFFSET}, ignored;
+    int rc = place(env, key, &at, err);
+
+    if (rc == DLB_OK)
+        rc = place(env, value, &ignored, err);
+    if (rc == DLB_OK)
+        rc = take(course, cursor, env, key, value, at.offset_bytes, err);
+    if (rc == DLB_OK)
+        rc = visit(ctx,
+                   &(struct dlb_lmdb_entry){key->mv_data, key->mv_size, value->mv_size,
+                                            is_database(cursor, key, value)},
+                   err);
+    return rc;
+}
+
 static int walk(struct dlb_lmdb *env, MDB_cursor *cursor, const void *prefix, size_t n_prefix,
                 dlb_lmdb_visit *visit, void *ctx, struct dlb_err *err)
 {
     MDB_val key = {n_prefix, (void *)(uintptr_t)prefix}, value;
+    struct dlb_lmdb_value ignored;
+    struct course course;
+    int rc = begin_course(cursor, env, &course, err);
+    if (rc != DLB_OK)
+        return rc;
     int code = mdb_cursor_get(cursor, &key, &value, n_prefix ? MDB_SET_RANGE : MDB_FIRST);
 
     for (; code == 0; code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
-        struct dlb_lmdb_value where;
         if (key.mv_size > DLB_LMDB_MAX_KEY_BYTES)
             return dlb_fail(err, DLB_ERR_LMDB_DAMAGED, env->path, DLB_NO_OFFSET,
                             "damaged, or of an unusual build of LMDB: a key of %zu bytes",
                             key.mv_size);
-        int rc = place(env, &key, &where, err);
+        rc = place(env, &key, &ignored, err);
         if (rc == DLB_OK && n_prefix &&
             (key.mv_size < n_prefix || memcmp(key.mv_data, prefix, n_prefix) != 0))
             break;
         if (rc == DLB_OK)
-            rc = place(env, &value, &where, err);
-        if (rc == DLB_OK)
-            rc = visit(ctx,
-                       &(struct dlb_lmdb_entry){key.mv_data, key.mv_size, value.mv_size,
-                                                is_database(cursor, &key, &value)},
-                       err);
+            rc = visit_one(env, cursor, &course, &key, &value, visit, ctx, err);
         if (rc != DLB_OK)
             return rc;
     }

@@ -3,8 +3,9 @@
  * Floor 2. liblmdb trusts its file. This code checks first what it can without reading all of it:
  * both meta pages, the sizes they give, and that each value lies in the file. The map is watched,
  * so that a file that is cut short gives an error and not SIGBUS. Damaged tree pages can still
- * crash liblmdb, which checks neither offsets nor counts in them. Opening a data set therefore
- * tries everything in a child process first (core/base/apart.h).
+ * crash liblmdb, which checks neither offsets nor counts in them, or lead it in circles, which a
+ * walk over the entries finds out. Opening a data set therefore tries everything in a child process
+ * first (core/base/apart.h).
  *
  * Databases are opened read-only and without locks, as training jobs do: nothing may write to them
  * at the same time. */
@@ -19,6 +20,7 @@
 #include <stdint.h>
 
 #define DLB_LMDB_MAX_KEY_BYTES 511 /* mdb_env_get_maxkeysize of a default build */
+#define DLB_LMDB_ENTRY_BYTES 10 /* the least that the file has of an entry beside key and value */
 
 extern const char *const dlb_lmdb_missing; /* NULL, or why this build lacks it: all calls fail */
 
@@ -60,7 +62,9 @@ int dlb_lmdb_copy(struct dlb_lmdb_txn *txn, const struct dlb_lmdb_value *value, 
                   struct dlb_err *err);
 
 /* Visits all entries whose keys begin with the prefix, in the order of the keys. Stops when `visit`
- * returns anything but DLB_OK, and returns that. */
+ * returns anything but DLB_OK, and returns that. DLB_ERR_LMDB_DAMAGED where keys do not ascend,
+ * there are more entries than the root counts, or entries have more bytes than the file: so it
+ * ends, and no entry is visited twice. */
 struct dlb_lmdb_entry {
     const uint8_t *key; /* valid during the visit */
     size_t n_key, n_value;

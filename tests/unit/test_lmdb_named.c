@@ -1,4 +1,5 @@
-/* LMDB: databases inside a database, which are no samples; values of any size, put in any order. */
+/* LMDB: databases inside a database, which are no samples; values of any size, put in any order;
+ * keys in other orders than that of their bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,14 +103,48 @@ static void an_empty_value_may_come_first(void **state)
     }
 }
 
+/* From the last byte to the first (MDB_REVERSEKEY), or as whole numbers (MDB_INTEGERKEY): 300 of
+ * them, whose bytes from the first to the last do not ascend. */
+static void keys_in_the_database_s_own_order(void **state)
+{
+    enum { N_KEYS = 300 };
+    static const unsigned orders[] = {MDB_REVERSEKEY, MDB_INTEGERKEY};
+    (void)state;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        struct opened_set set;
+        MDB_env *env;
+        MDB_txn *txn;
+        MDB_dbi dbi;
+        (void)remove(folder_path("o.mdb"));
+        assert_int_equal(mdb_env_create(&env), 0);
+        assert_int_equal(mdb_env_open(env, folder_path("o.mdb"), MDB_NOSUBDIR | MDB_NOLOCK, 0666),
+                         0);
+        assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
+        assert_int_equal(mdb_dbi_open(txn, NULL, orders[i] | MDB_CREATE, &dbi), 0);
+        for (size_t k = 0; k < N_KEYS; k++) {
+            size_t number = k * 7 % N_KEYS;
+            MDB_val key = {sizeof number, &number}, value = {sizeof number, &number};
+            assert_int_equal(mdb_put(txn, dbi, &key, &value, 0), 0);
+        }
+        assert_int_equal(mdb_txn_commit(txn), 0);
+        mdb_env_close(env);
+        opened_must(&set, "lmdb", "raw", folder_path("o.mdb"), NULL);
+        assert_int_equal(set.ds.shape.n_samples, N_KEYS);
+        for (size_t k = 0; k < N_KEYS; k++) {
+            assert_int_equal(opened_read(&set, k), DLB_OK);
+            opened_is(&set, &k, sizeof k);
+        }
+        opened_close(&set);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        TEST(named_alone_are_refused),
-        TEST(named_beside_samples_are_told),
-        TEST(samples_of_a_record_s_size),
-        TEST(an_empty_value_may_come_first),
+        TEST(named_alone_are_refused),          TEST(named_beside_samples_are_told),
+        TEST(samples_of_a_record_s_size),       TEST(an_empty_value_may_come_first),
+        TEST(keys_in_the_database_s_own_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
