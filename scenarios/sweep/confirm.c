@@ -16,23 +16,60 @@ static int compare(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-uint32_t dlb_confirm_workers(int64_t answer, int64_t most, int64_t out[DLB_CONFIRM_WORKERS])
+struct chosen {
+    int64_t *out;
+    uint32_t n;
+};
+
+static void take(struct chosen *chosen, int64_t n_workers)
+{
+    if (chosen->n == DLB_CONFIRM_WORKERS || n_workers > DLB_CONFIRM_WORKERS_MAX)
+        return;
+    for (uint32_t i = 0; i < chosen->n; i++)
+        if (chosen->out[i] == n_workers)
+            return;
+    chosen->out[chosen->n++] = n_workers;
+}
+
+/* The listed numbers above the answer, rising. Owned by the caller. */
+static int64_t *above(int64_t answer, const json_t *listed, uint32_t *n)
+{
+    int64_t *out = dlb_mem_array(json_array_size(listed) + 1, sizeof(*out));
+    *n = 0;
+    for (size_t i = 0; i < json_array_size(listed); i++) {
+        int64_t value = json_integer_value(json_array_get(listed, i));
+        if (value > answer)
+            out[(*n)++] = value;
+    }
+    qsort(out, *n, sizeof(*out), compare);
+    return out;
+}
+
+uint32_t dlb_confirm_workers(int64_t answer, int64_t n_cpus, const json_t *listed,
+                             int64_t out[DLB_CONFIRM_WORKERS])
 {
     int64_t unit = answer > 0 ? 2 * answer : 1;
-    most = most > answer ? most : answer;
     /* The first are the most telling: PyTorch's workers do less each than those of the answer. */
-    const int64_t wanted[] = {answer,   unit, most,     2 * unit, answer / 2,
-                              4 * unit, 0,    8 * unit, 1,        16 * unit};
-    uint32_t n = 0;
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted) && n < DLB_CONFIRM_WORKERS; i++) {
-        bool known = wanted[i] > most;
-        for (uint32_t k = 0; k < n; k++)
-            known = known || out[k] == wanted[i];
-        if (!known)
-            out[n++] = wanted[i];
-    }
-    qsort(out, n, sizeof(*out), compare);
-    return n;
+    const int64_t others[] = {2 * unit, 4 * unit, 0, 8 * unit, 1, 16 * unit};
+    struct chosen chosen = {.out = out};
+    uint32_t n_more;
+    int64_t *more = above(answer, listed, &n_more);
+    take(&chosen, answer);
+    take(&chosen, unit);
+    take(&chosen, n_cpus > answer ? n_cpus : answer);
+    if (n_more > 0)
+        take(&chosen, more[n_more - 1]);
+    take(&chosen, answer / 2);
+    if (n_more > 0)
+        take(&chosen, more[n_more / 2]);
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (others[i] <= n_cpus || others[i] < answer)
+            take(&chosen, others[i]);
+    for (uint32_t i = 0; i < n_more; i++)
+        take(&chosen, more[i]);
+    free(more);
+    qsort(out, chosen.n, sizeof(*out), compare);
+    return chosen.n;
 }
 
 /* The cell's settings, as far as PyTorch has them. What means nothing in that cell (the
@@ -110,12 +147,14 @@ static void add_other(struct dlb_plan *plan, uint32_t answer, const struct dlb_a
     free(spec);
 }
 
-static uint32_t workers_of(const struct dlb_spec *answer, uint32_t n_cpus,
-                           int64_t out[DLB_CONFIRM_WORKERS])
+static uint32_t workers_of(const struct dlb_plan *plan, const struct dlb_spec *answer,
+                           uint32_t n_cpus, int64_t out[DLB_CONFIRM_WORKERS])
 {
     uint32_t n_loaders = dlb_spec_loaders(answer);
+    const struct dlb_axis *axis = dlb_axes_find(&plan->axes, &dlb_loader_group, "num_workers");
     return dlb_confirm_workers(answer->loader.num_workers,
-                               n_loaders < n_cpus ? n_cpus / n_loaders : 1, out);
+                               n_loaders < n_cpus ? n_cpus / n_loaders : 1,
+                               axis ? axis->values : NULL, out);
 }
 
 /* The settings beside which other keys are compared: with workers, as these need some. */
@@ -131,7 +170,7 @@ uint32_t dlb_confirm_add(struct dlb_plan *plan, uint32_t answer, uint32_t n_cpus
 {
     bool iterable = plan->cells[answer].iterable;
     int64_t workers[DLB_CONFIRM_WORKERS];
-    uint32_t n_runs = 0, n = workers_of(plan->cells[answer].spec, n_cpus, workers);
+    uint32_t n_runs = 0, n = workers_of(plan, plan->cells[answer].spec, n_cpus, workers);
     struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
     for (uint32_t i = 0; i < n; i++) {
         *spec = torch_spec(plan, &plan->cells[answer], workers[i]);
@@ -167,7 +206,7 @@ uint32_t dlb_confirm_foretell(const struct dlb_plan *plan, uint32_t n_cpus, json
         int64_t workers[DLB_CONFIRM_WORKERS];
         if (cell->skipped)
             continue;
-        uint32_t n = workers_of(cell->spec, n_cpus, workers);
+        uint32_t n = workers_of(plan, cell->spec, n_cpus, workers);
         const struct dlb_spec spec = compared_spec(plan, cell, workers, n);
         for (uint32_t k = 0; k < plan->axes.n; k++) {
             const struct dlb_axis *axis = &plan->axes.axis[k];

@@ -10,8 +10,13 @@
 #define DLB_CONFIRM_WORKERS 6 /* of these, at most, differ in num_workers */
 #define DLB_CONFIRM_SHARE 0.4 /* of sweep.max_minutes that the cells before them take at most */
 
-/* Which numbers of workers, rising: `answer`, fewer, and more up to `most`. Returns how many. */
-uint32_t dlb_confirm_workers(int64_t answer, int64_t most, int64_t out[DLB_CONFIRM_WORKERS]);
+#define DLB_CONFIRM_WORKERS_MAX 512 /* that loader.num_workers takes */
+
+/* Which numbers of workers, rising: `answer`, fewer, twice as many, more up to the CPUs, and of the
+ * numbers that the user listed (loader.num_workers of [sweep]; NULL: none) those above it, as far
+ * as there is room: the largest and the middle one first. Returns how many. */
+uint32_t dlb_confirm_workers(int64_t answer, int64_t n_cpus, const json_t *listed,
+                             int64_t out[DLB_CONFIRM_WORKERS]);
 
 /* Adds PyTorch's cells around the cell `answer`, with their ceilings: its settings with these
  * numbers of workers, then its settings with another value of each other swept key that PyTorch

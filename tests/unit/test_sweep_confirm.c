@@ -11,24 +11,42 @@
 #define CELL_S 1.0
 #define MAX_CELLS 24
 
-static void workers_are(int64_t answer, int64_t most, const int64_t *wanted, uint32_t n)
+static void workers_are(int64_t answer, int64_t n_cpus, json_t *listed, const int64_t *wanted,
+                        uint32_t n)
 {
     int64_t found[DLB_CONFIRM_WORKERS];
-    assert_int_equal(dlb_confirm_workers(answer, most, found), n);
+    assert_int_equal(dlb_confirm_workers(answer, n_cpus, listed, found), n);
     for (uint32_t i = 0; i < n; i++)
         assert_int_equal(found[i], wanted[i]);
+    json_decref(listed);
 }
+
+#define ARE(...)                                                                                   \
+    (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
 
 static void chooses_workers(void **state)
 {
     (void)state;
-    workers_are(2, 2, (const int64_t[]){0, 1, 2}, 3);
-    workers_are(0, 1, (const int64_t[]){0, 1}, 2);
-    workers_are(0, 8, (const int64_t[]){0, 1, 2, 4, 8}, 5);
-    workers_are(2, 16, (const int64_t[]){0, 1, 2, 4, 8, 16}, 6);
-    workers_are(1, 64, (const int64_t[]){0, 1, 2, 4, 8, 64}, 6);
-    workers_are(12, 8, (const int64_t[]){0, 1, 6, 12},
-                4); /* more workers than CPUs were asked for */
+    workers_are(2, 2, NULL, ARE(0, 1, 2, 4));
+    workers_are(0, 1, NULL, ARE(0, 1));
+    workers_are(0, 8, NULL, ARE(0, 1, 2, 4, 8));
+    workers_are(2, 16, NULL, ARE(0, 1, 2, 4, 8, 16));
+    workers_are(1, 64, NULL, ARE(0, 1, 2, 4, 8, 64));
+    workers_are(12, 8, NULL, ARE(0, 1, 6, 12, 24)); /* more workers than CPUs were asked for */
+    workers_are(400, 8, NULL, ARE(0, 1, 200, 400)); /* 800 are too many for any loader */
+}
+
+/* Numbers that the user listed are raced above the answer, whatever the CPUs are. */
+static void chooses_listed_workers(void **state)
+{
+    (void)state;
+    workers_are(2, 2, json_pack("[iiiii]", 0, 2, 4, 8, 16), ARE(0, 1, 2, 4, 8, 16));
+    workers_are(2, 2, json_pack("[iiii]", 0, 1, 2, 4), ARE(0, 1, 2, 4));
+    workers_are(2, 2, json_pack("[iii]", 64, 2, 0), ARE(0, 1, 2, 4, 64));
+    workers_are(16, 2, json_pack("[iiiii]", 0, 2, 4, 8, 16), ARE(0, 1, 8, 16, 32));
+    workers_are(2, 2, json_pack("[iiiiiii]", 2, 3, 4, 5, 6, 7, 8), ARE(0, 1, 2, 4, 6, 8));
+    workers_are(0, 2, json_pack("[iii]", 0, 3, 6), ARE(0, 1, 2, 3, 6));
+    workers_are(2, 16, json_pack("[iii]", 0, 2, 20), ARE(1, 2, 4, 8, 16, 20));
 }
 
 struct held {
@@ -119,7 +137,8 @@ static const char *const grid[] = {"sweep.loader.num_workers=[0, 1, 2, 4]",
 /* Hardware is best with 4 workers, PyTorch with 1. */
 static void plant(struct held *h)
 {
-    static const double hardware[] = {500, 700, 900, 0, 1300}, torch[] = {700, 900, 600, 0, 500};
+    static const double hardware[] = {500, 700, 900, 0, 1300};
+    static const double torch[] = {700, 900, 600, 0, 500, 0, 0, 0, 400};
     memcpy(h->hardware, hardware, sizeof(hardware));
     memcpy(h->torch, torch, sizeof(torch));
 }
@@ -364,6 +383,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chooses_workers),
+        cmocka_unit_test(chooses_listed_workers),
         cmocka_unit_test(answer_is_pytorchs),
         cmocka_unit_test(other_keys_are_compared),
         cmocka_unit_test(pytorchs_cells_are_as_configured),
