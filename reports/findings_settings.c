@@ -81,16 +81,32 @@ static const char *whose(const json_t *cell)
     return ", for a loader as fast as dlbench's (PyTorch's not measured)";
 }
 
+/* python.start_method = "spawn" or "forkserver" */
+static void add_values(const char *key, const json_t *values, struct dlb_text *line)
+{
+    const json_t *value;
+    size_t i;
+    dlb_text_printf(line, line->len_bytes ? ", " : "unmeasured: ");
+    dlb_text_plain(line, key, 80);
+    json_array_foreach(values, i, value) {
+        char *text = dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+        dlb_text_printf(line, i ? " or " : " = ");
+        dlb_text_plain(line, text, 80);
+        free(text);
+    }
+}
+
 static void write_unmeasured(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
-    const json_t *key;
+    const json_t *detail = json_object_get(doc, "recommendation_detail"), *key;
+    const char *name;
+    json_t *values;
     struct dlb_text line = {0};
     size_t i;
-    json_array_foreach(json_object_get(json_object_get(doc, "recommendation_detail"), "unmeasured"),
-                       i, key) {
-        dlb_text_printf(&line, line.len_bytes ? ", " : "unmeasured: ");
-        dlb_text_plain(&line, json_is_string(key) ? json_string_value(key) : "-", 80);
-    }
+    json_array_foreach(json_object_get(detail, "unmeasured"), i, key)
+        add_values(json_is_string(key) ? json_string_value(key) : "-", NULL, &line);
+    json_object_foreach((json_t *)json_object_get(detail, "unmeasured_values"), name, values)
+        add_values(name, values, &line);
     if (line.len_bytes)
         dlb_text_fold(out, line.data, 2, n_columns);
     dlb_text_free(&line);

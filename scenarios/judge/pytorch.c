@@ -1,8 +1,6 @@
 #include "core/base/escape.h"
 #include "core/base/json.h"
-#include "core/base/opt_value.h"
 #include "scenarios/judge/judge.h"
-#include "scenarios/judge/judged.h"
 #include "scenarios/plan/plan.h"
 #include "scenarios/spec/meaning.h"
 
@@ -210,51 +208,4 @@ void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *
     append_all(&line, spec, iterable);
     line.at += (size_t)snprintf(text + line.at, n_text - line.at, "%s", own[0] ? "" : ")");
     append_comments(&line, spec);
-}
-
-/* Whether PyTorch's cells, of a setting with workers those that have some, were measured with two
- * values of the option, at least. */
-static bool is_compared(const struct dlb_plan *plan, const struct dlb_judgement *j,
-                        const struct dlb_spec *spec, const struct dlb_opt_group *group,
-                        const struct dlb_opt *opt)
-{
-    json_t *own = dlb_opt_load(opt, dlb_spec_section_of(spec, group));
-    bool found = false;
-    for (uint32_t i = 0; i < plan->n_cells && !found; i++) {
-        const struct dlb_spec *other = plan->cells[i].spec;
-        bool without = other && other->loader.num_workers == 0 && spec->loader.num_workers > 0;
-        if (!other || without || !dlb_plan_is_torch(plan, i) || !dlb_is_measured(&j->cells[i]))
-            continue;
-        json_t *value = dlb_opt_load(opt, dlb_spec_section_of(other, group));
-        found = !json_equal(own, value);
-        json_decref(value);
-    }
-    json_decref(own);
-    return found;
-}
-
-void dlb_pytorch_unmeasured(const struct dlb_plan *plan, const struct dlb_spec *spec,
-                            struct dlb_judgement *j)
-{
-    static const struct {
-        const struct dlb_opt_group *group;
-        const char *key, *argument;
-    } rows[] = {{&dlb_loader_group, "prefetch_factor", "prefetch_factor="},
-                {&dlb_loader_group, "persistent_workers", "persistent_workers="},
-                {&dlb_loader_group, "order", "in_order="},
-                {&dlb_python_group, "start_method", "multiprocessing_context="},
-                {&dlb_python_group, "threads", "set_num_threads("}};
-    if (!dlb_spec_is_torch(spec))
-        return;
-    if (spec->loader.pin_memory && strstr(j->pytorch, "pin_memory="))
-        dlb_json_append(j->unmeasured, json_string("loader.pin_memory"));
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        for (const struct dlb_opt *opt = rows[i].group->opts; opt->key; opt++) {
-            char key[DLB_AXIS_KEY_CAP];
-            if (strcmp(opt->key, rows[i].key) != 0 || !strstr(j->pytorch, rows[i].argument) ||
-                is_compared(plan, j, spec, rows[i].group, opt))
-                continue;
-            (void)snprintf(key, sizeof(key), "%s.%s", rows[i].group->section, opt->key);
-            dlb_json_append(j->unmeasured, json_string(key));
-        }
 }

@@ -3,6 +3,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
+#include "scenarios/judge/judge.h"
 #include "scenarios/judge/judged.h"
 #include "scenarios/judge/recommend.h"
 #include "scenarios/judge/rivals.h"
@@ -280,6 +281,7 @@ json_t *dlb_raced_detail_json(const struct dlb_plan *plan, const struct dlb_judg
     dlb_json_put(out, "no_difference", json_incref(j->no_difference));
     dlb_json_put(out, "left_out", json_incref(j->left_out));
     dlb_json_put(out, "unmeasured", json_incref(j->unmeasured));
+    dlb_json_put(out, "unmeasured_values", dlb_pytorch_unmeasured_values(plan, j));
     bool decided = first && first->race.stopped == DLB_RACE_DECIDED &&
                    dlb_is_judged(&j->cells[first->race.recommended]);
     dlb_json_put(out, "hardware",

@@ -2,6 +2,7 @@
 
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/opt_value.h"
 #include "scenarios/plan/plan.h"
 #include "scenarios/plan/preflight.h"
 #include "scenarios/spec/meaning.h"
@@ -115,15 +116,71 @@ static void add(struct dlb_plan *plan, uint32_t answer, struct dlb_spec *spec)
     (void)snprintf(cell->reason, sizeof(cell->reason), "%s", err.what);
 }
 
+/* num_workers, which the cells differ in anyhow, and kind. */
+static bool is_own(const struct dlb_axis *axis)
+{
+    return axis->group == &dlb_loader_group &&
+           (strcmp(axis->opt->key, "num_workers") == 0 || strcmp(axis->opt->key, "kind") == 0);
+}
+
 /* Whether PyTorch's cells can be compared over the axis, beside num_workers. */
 static bool is_compared(const struct dlb_plan *plan, const struct dlb_axis *axis,
                         const struct dlb_spec *spec, bool iterable)
 {
-    bool own = axis->group == &dlb_loader_group &&
-               (strcmp(axis->opt->key, "num_workers") == 0 || strcmp(axis->opt->key, "kind") == 0);
-    return !own && dlb_meaning_shows(axis->group, axis->opt, spec, iterable) &&
+    return !is_own(axis) && json_array_size(axis->values) > 1 &&
+           dlb_meaning_shows(axis->group, axis->opt, spec, iterable) &&
            !dlb_axis_is_other_work(axis, spec) &&
            !dlb_plan_sampler_for(&plan->torch, axis->group, axis->opt, spec);
+}
+
+/* Whether the axis is a setting of PyTorch's that says how it loads, and not what, and has several
+ * values. Not pin_memory: torch ignores it here, and what the link makes of it is measured by the
+ * cells before. */
+static bool has_default(const struct dlb_axis *axis, const struct dlb_spec *spec, bool iterable)
+{
+    bool pytorchs = axis->group == &dlb_loader_group || axis->group == &dlb_python_group;
+    return pytorchs && !is_own(axis) && json_array_size(axis->values) > 1 &&
+           axis->opt->work == DLB_WORK_SAME && !axis->opt->stays &&
+           axis->opt->shows_with != DLB_NEEDS_OWN_COPIES &&
+           dlb_meaning_has(axis->group, axis->opt, spec, iterable);
+}
+
+/* PyTorch's cells around a cell of the grid. */
+struct around {
+    int64_t workers[DLB_CONFIRM_WORKERS];
+    uint32_t n;
+    struct dlb_spec spec; /* beside which other keys are compared: with workers, as these need some
+                           */
+    bool iterable;
+};
+
+/* Whether there is room for a cell with another value of the axis. */
+static bool is_raced(const struct dlb_plan *plan, const struct around *around, uint32_t at)
+{
+    uint32_t n = around->n;
+    if (!is_compared(plan, &plan->axes.axis[at], &around->spec, around->iterable))
+        return false;
+    for (uint32_t i = 0; i < at; i++)
+        n += is_compared(plan, &plan->axes.axis[i], &around->spec, around->iterable);
+    return n < DLB_CONFIRM_CELLS;
+}
+
+/* What is swept and not raced is as PyTorch has it by itself. */
+static void leave_rest(const struct dlb_plan *plan, const struct around *around,
+                       struct dlb_spec *spec)
+{
+    for (uint32_t i = 0; i < plan->axes.n; i++) {
+        const struct dlb_axis *axis = &plan->axes.axis[i];
+        struct dlb_err err;
+        json_t *usual = NULL;
+        if (is_raced(plan, around, i) || !has_default(axis, &around->spec, around->iterable))
+            continue;
+        if (dlb_opt_from_text(axis->opt, axis->key, axis->opt->def, "", &usual, &err))
+            DLB_BUG(err.what); /* the table's own default */
+        dlb_axis_store(axis, usual, spec);
+        json_decref(usual);
+    }
+    dlb_meaning_settle(spec, around->iterable);
 }
 
 /* The settings with the first value of the axis that differs from theirs. */
@@ -157,30 +214,38 @@ static uint32_t workers_of(const struct dlb_plan *plan, const struct dlb_spec *a
                                axis ? axis->values : NULL, out);
 }
 
-/* The settings beside which other keys are compared: with workers, as these need some. */
-static struct dlb_spec compared_spec(const struct dlb_plan *plan,
-                                     const struct dlb_plan_cell *answer, const int64_t *workers,
-                                     uint32_t n)
+static void look_around(const struct dlb_plan *plan, const struct dlb_plan_cell *answer,
+                        uint32_t n_cpus, struct around *out)
 {
     int64_t own = answer->spec->loader.num_workers;
-    return torch_spec(plan, answer, own > 0 ? own : workers[n - 1]);
+    out->n = workers_of(plan, answer->spec, n_cpus, out->workers);
+    out->iterable = answer->iterable;
+    out->spec = torch_spec(plan, answer, own > 0 ? own : out->workers[out->n - 1]);
+}
+
+static void add_cells(struct dlb_plan *plan, uint32_t answer, const struct around *around)
+{
+    struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
+    for (uint32_t i = 0; i < around->n; i++) {
+        *spec = torch_spec(plan, &plan->cells[answer], around->workers[i]);
+        leave_rest(plan, around, spec);
+        add(plan, answer, spec);
+    }
+    *spec = around->spec;
+    leave_rest(plan, around, spec);
+    for (uint32_t i = 0; i < plan->axes.n; i++)
+        if (is_raced(plan, around, i))
+            add_other(plan, answer, &plan->axes.axis[i], spec);
+    free(spec);
 }
 
 uint32_t dlb_confirm_add(struct dlb_plan *plan, uint32_t answer, uint32_t n_cpus)
 {
-    bool iterable = plan->cells[answer].iterable;
-    int64_t workers[DLB_CONFIRM_WORKERS];
-    uint32_t n_runs = 0, n = workers_of(plan, plan->cells[answer].spec, n_cpus, workers);
-    struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
-    for (uint32_t i = 0; i < n; i++) {
-        *spec = torch_spec(plan, &plan->cells[answer], workers[i]);
-        add(plan, answer, spec);
-    }
-    *spec = compared_spec(plan, &plan->cells[answer], workers, n);
-    for (uint32_t i = 0; i < plan->axes.n; i++)
-        if (is_compared(plan, &plan->axes.axis[i], spec, iterable))
-            add_other(plan, answer, &plan->axes.axis[i], spec);
-    free(spec);
+    struct around *around = dlb_mem_new(sizeof(*around));
+    uint32_t n_runs = 0;
+    look_around(plan, &plan->cells[answer], n_cpus, around);
+    add_cells(plan, answer, around);
+    free(around);
     struct dlb_err ignored; /* of a plan without axes */
     (void)dlb_preflight(plan, &ignored);
     dlb_plan_add_ceilings(plan, plan->n_grid);
@@ -199,24 +264,22 @@ static void add_key(json_t *keys, const char *key)
 
 uint32_t dlb_confirm_foretell(const struct dlb_plan *plan, uint32_t n_cpus, json_t *keys)
 {
+    struct around *around = dlb_mem_new(sizeof(*around));
     uint32_t most = 0;
     add_key(keys, "loader.num_workers");
     for (uint32_t i = 0; i < plan->n_grid; i++) {
-        const struct dlb_plan_cell *cell = &plan->cells[i];
-        int64_t workers[DLB_CONFIRM_WORKERS];
-        if (cell->skipped)
+        if (plan->cells[i].skipped)
             continue;
-        uint32_t n = workers_of(plan, cell->spec, n_cpus, workers);
-        const struct dlb_spec spec = compared_spec(plan, cell, workers, n);
+        look_around(plan, &plan->cells[i], n_cpus, around);
+        uint32_t n = around->n;
         for (uint32_t k = 0; k < plan->axes.n; k++) {
-            const struct dlb_axis *axis = &plan->axes.axis[k];
-            if (json_array_size(axis->values) < 2 ||
-                !is_compared(plan, axis, &spec, cell->iterable))
+            if (!is_raced(plan, around, k))
                 continue;
-            add_key(keys, axis->key);
+            add_key(keys, plan->axes.axis[k].key);
             n++;
         }
         most = n > most ? n : most;
     }
-    return most < DLB_CONFIRM_CELLS ? most : DLB_CONFIRM_CELLS;
+    free(around);
+    return most;
 }

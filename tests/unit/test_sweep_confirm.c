@@ -236,6 +236,75 @@ static void keys_without_effect_are_left_out(void **state)
     }
 }
 
+/* For a third key there is no room among 8 cells: it is as PyTorch has it by itself, whatever the
+ * first race found, and named. One that was not swept is as configured. */
+static void unraced_keys_are_pytorchs(void **state)
+{
+    static const char *const settings[] = {"sweep.loader.num_workers=[2, 8, 16]",
+                                           "sweep.loader.prefetch_factor=[2, 4]",
+                                           "sweep.loader.persistent_workers=[false, true]",
+                                           "sweep.loader.order=[\"any\", \"in-order\"]",
+                                           "sweep.loader.pin_memory=[true, false]",
+                                           "python.threads=3",
+                                           "run.epochs=3",
+                                           "sweep.max_minutes=0",
+                                           NULL};
+    static const double best[] = {500, 700, 1300, 0, 900, 0, 0, 0, 900};
+    (void)state;
+    struct held h;
+    open_held(&h, settings, true);
+    memcpy(h.hardware, best, sizeof(best));
+    memcpy(h.torch, best, sizeof(best));
+    h.torch[16] = 900;
+    h.less_with_4 = 0.2;
+    run_all(&h);
+    const struct dlb_plan *plan = &h.t.plan;
+    const struct dlb_spec *answer = plan->cells[plan->hardware->race.recommended].spec;
+    assert_int_equal(answer->loader.num_workers, 2);
+    assert_int_equal(answer->loader.order, DLB_ORDER_ANY);
+    assert_int_equal(plan->n_cells - plan->n_grid, DLB_CONFIRM_CELLS);
+    for (uint32_t i = plan->n_grid; i < plan->n_cells; i++) {
+        const struct dlb_spec *spec = plan->cells[i].spec;
+        assert_int_equal(spec->loader.order, DLB_ORDER_IN_ORDER);
+        assert_int_equal(spec->loader.pin_memory, answer->loader.pin_memory);
+        assert_int_equal(spec->python.threads, 3);
+    }
+    assert_true(h.t.j.recommended >= plan->n_grid);
+    assert_null(strstr(h.t.j.pytorch, "in_order"));
+    assert_true(lists(h.t.j.unmeasured, "loader.order"));
+    assert_true(lists(h.t.j.unmeasured, "loader.pin_memory"));
+    assert_false(lists(h.t.j.unmeasured, "loader.prefetch_factor"));
+    assert_false(lists(h.t.j.unmeasured, "loader.persistent_workers"));
+    json_t *keys = json_array();
+    assert_int_equal(dlb_confirm_foretell(plan, 4, keys), DLB_CONFIRM_CELLS);
+    assert_true(lists(keys, "loader.prefetch_factor"));
+    json_decref(keys);
+    close_judged(&h.t);
+}
+
+/* Of three values two are raced, and the third is named. */
+static void unraced_values_are_named(void **state)
+{
+    static const char *const settings[] = {
+        "sweep.loader.num_workers=[0, 1, 2, 4]",
+        "sweep.python.start_method=[\"fork\", \"spawn\", \"forkserver\"]", "sweep.max_minutes=0",
+        NULL};
+    (void)state;
+    struct held h;
+    open_held(&h, settings, true);
+    h.t.plan.torch.configured.python.start_method = DLB_START_FORK; /* the first listed */
+    plant(&h);
+    run_all(&h);
+    json_t *detail = dlb_raced_detail_json(&h.t.plan, &h.t.j);
+    json_t *values = json_object_get(detail, "unmeasured_values");
+    json_t *wanted = json_pack("{s[s]}", "python.start_method", "forkserver");
+    assert_true(json_equal(values, wanted));
+    assert_false(lists(h.t.j.unmeasured, "python.start_method"));
+    json_decref(wanted);
+    json_decref(detail);
+    close_judged(&h.t);
+}
+
 /* To other loaders the user's code means nothing, and their cells do not have it; without workers,
  * prefetch_factor means nothing, and the fastest C cell here has none. */
 static void pytorchs_cells_are_as_configured(void **state)
@@ -386,6 +455,8 @@ int main(void)
         cmocka_unit_test(chooses_listed_workers),
         cmocka_unit_test(answer_is_pytorchs),
         cmocka_unit_test(other_keys_are_compared),
+        cmocka_unit_test(unraced_keys_are_pytorchs),
+        cmocka_unit_test(unraced_values_are_named),
         cmocka_unit_test(pytorchs_cells_are_as_configured),
         cmocka_unit_test(ceilings_are_apart),
         cmocka_unit_test(time_is_shared),
