@@ -50,35 +50,46 @@ static bool is_left_out(const json_t *doc, const char *key)
     return false;
 }
 
-/* Swept settings of the cell that DataLoader does not take. */
-static void write_others(const json_t *doc, const json_t *config, uint32_t n_columns,
+/* The name of the user's function that made the cell's loader; "": DataLoader did. Borrowed. */
+static const char *own_loader(const json_t *cell)
+{
+    const char *file =
+        json_string_value(json_object_get(json_object_get(cell, "config"), "python.loader"));
+    const char *colon = file && is_text(cell, "pipeline", "pytorch") ? strrchr(file, ':') : NULL;
+    return colon ? colon + 1 : "";
+}
+
+static void add_other(const char *key, const json_t *value, struct dlb_text *line)
+{
+    char *text = dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    dlb_text_printf(line, line->len_bytes ? ", " : "and with: ");
+    dlb_text_plain(line, key, 80);
+    dlb_text_printf(line, " = %s", text);
+    free(text);
+}
+
+/* Swept settings of the cell that DataLoader does not take, and what else a loader of the user's
+ * own is given. */
+static void write_others(const json_t *doc, const json_t *cell, uint32_t n_columns,
                          struct dlb_text *out)
 {
+    const json_t *config = json_object_get(cell, "config"), *axes = json_object_get(doc, "axes");
     const char *key;
-    json_t *axis;
+    json_t *value;
     struct dlb_text line = {0};
-    json_object_foreach((json_t *)json_object_get(doc, "axes"), key, axis) {
-        const json_t *value = json_object_get(config, key);
-        char *text = is_argument(key) || is_left_out(doc, key) || !value || json_is_null(value)
-                         ? NULL
-                         : dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-        if (text)
-            dlb_text_printf(&line, "%s%s = %s", line.len_bytes ? ", " : "and with: ", key, text);
-        free(text);
+    json_object_foreach((json_t *)axes, key, value) {
+        const json_t *own = json_object_get(config, key);
+        if (!is_argument(key) && !is_left_out(doc, key) && own && !json_is_null(own))
+            add_other(key, own, &line);
+    }
+    json_object_foreach((json_t *)config, key, value) {
+        bool args = strncmp(key, "python.args.", strlen("python.args.")) == 0;
+        if (args && own_loader(cell)[0] && !json_object_get(axes, key))
+            add_other(key, value, &line);
     }
     if (line.len_bytes)
         dlb_text_fold(out, line.data, 2, n_columns);
     dlb_text_free(&line);
-}
-
-/* Whose loader the settings were measured with, where the result says it. */
-static const char *whose(const json_t *cell)
-{
-    if (is_text(cell, "pipeline", "pytorch"))
-        return ", measured with PyTorch's own DataLoader";
-    if (!is_text(cell, "pipeline", "hardware"))
-        return "";
-    return ", for a loader as fast as dlbench's (PyTorch's not measured)";
 }
 
 /* python.start_method = "spawn" or "forkserver" */
@@ -112,14 +123,26 @@ static void write_unmeasured(const json_t *doc, uint32_t n_columns, struct dlb_t
     dlb_text_free(&line);
 }
 
-/* Where no others were tried they are what was measured, and no advice. */
-static const char *title_of(const json_t *doc)
+/* Whose loader the settings were measured with, where the result says it. */
+static void write_title(const json_t *doc, const json_t *cell, struct dlb_text *out)
 {
-    if (is_text(doc, "command", "run") || is_text(doc, "command", "storage"))
-        return "Settings measured";
-    return json_is_null(json_object_get(doc, "recommended_cell"))
-               ? "Settings to paste (the best cell's)"
-               : "Settings to paste";
+    bool tried = !is_text(doc, "command", "run") && !is_text(doc, "command", "storage");
+    bool best = tried && json_is_null(json_object_get(doc, "recommended_cell"));
+    /* Where no others were tried they are what was measured, and no advice. */
+    dlb_text_printf(out, "\n%s%s", tried ? "Settings to paste" : "Settings measured",
+                    best ? " (the best cell's)" : "");
+    if (is_text(cell, "pipeline", "pytorch")) {
+        dlb_text_printf(out, "%s with ", tried ? ", measured" : "");
+        if (own_loader(cell)[0]) {
+            dlb_text_printf(out, "your own ");
+            dlb_text_plain(out, own_loader(cell), 60);
+        } else {
+            dlb_text_printf(out, "PyTorch's own DataLoader");
+        }
+    } else if (is_text(cell, "pipeline", "hardware")) {
+        dlb_text_printf(out, ", for a loader as fast as dlbench's (PyTorch's not measured)");
+    }
+    dlb_text_printf(out, ":\n");
 }
 
 void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
@@ -132,10 +155,11 @@ void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_tex
 
     if (!pytorch || !pytorch[0] || unjudged)
         return;
-    dlb_text_printf(out, "\n%s%s:\n  ", title_of(doc), whose(cell));
+    write_title(doc, cell, out);
+    dlb_text_printf(out, "  ");
     dlb_text_plain(out, pytorch, 1000); /* always one line, so that it can be copied */
     dlb_text_printf(out, "\n");
     if (cell)
-        write_others(doc, json_object_get(cell, "config"), n_columns, out);
+        write_others(doc, cell, n_columns, out);
     write_unmeasured(doc, n_columns, out);
 }

@@ -329,12 +329,29 @@ static void write_table(const json_t *doc, const char *pipeline, bool has_legend
     free(table);
 }
 
+/* By whom the cells of Python were loaded. */
+static const char *whose(const json_t *doc)
+{
+    const json_t *cell;
+    size_t i;
+    uint32_t n_own = 0;
+    json_array_foreach(json_object_get(doc, "cells"), i, cell) {
+        const char *own =
+            json_string_value(json_object_get(json_object_get(cell, "config"), "python.loader"));
+        n_own += is_in(cell, "pytorch") && own && own[0];
+    }
+    if (n_own == 0)
+        return "PyTorch's own DataLoader";
+    return n_own == count(doc, "pytorch") ? "your own loader"
+                                          : "PyTorch's own DataLoader and your own loader";
+}
+
 void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     if (count(doc, "hardware") > 0 && count(doc, "pytorch") > 0) {
         dlb_text_printf(out, "What this hardware can do:\n");
         write_table(doc, "hardware", false, n_columns, out);
-        dlb_text_printf(out, "\nWhat your pipeline does, with PyTorch's own DataLoader:\n");
+        dlb_text_printf(out, "\nWhat your pipeline does, with %s:\n", whose(doc));
         write_table(doc, "pytorch", true, n_columns, out);
     } else {
         write_table(doc, "", true, n_columns, out);

@@ -178,11 +178,14 @@ static void say_aside(const struct dlb_plan *plan, const struct dlb_judgement *j
     int64_t at = plan->hardware ? plan->hardware->race.base : -1;
     if (held == plan->hardware || at < 0 || !dlb_is_measured(&j->cells[at]))
         return;
-    (void)snprintf(
-        text, n_text,
-        " So far what your pipeline does, with PyTorch's own loader. What this hardware can do: "
-        "%s samples/s (cell %lld).",
-        dlb_count_text(round(j->cells[at].rate.median), rate, sizeof(rate)), (long long)at);
+    int64_t shown = j->recommended >= 0 ? j->recommended : j->best;
+    bool own = shown >= 0 && plan->cells[shown].spec->python.loader[0];
+    (void)snprintf(text, n_text,
+                   " So far what your pipeline does, with %s. What this hardware can do: "
+                   "%s samples/s (cell %lld).",
+                   own ? "your own loader" : "PyTorch's own loader",
+                   dlb_count_text(round(j->cells[at].rate.median), rate, sizeof(rate)),
+                   (long long)at);
 }
 
 static void describe(const struct dlb_plan *plan, struct dlb_judgement *j)

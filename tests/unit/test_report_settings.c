@@ -1,0 +1,86 @@
+/* Settings to paste: whose loader they were measured with, what belongs to them, what was not
+ * measured. */
+#include "core/base/json.h"
+#include "reports/findings.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* One cell, recommended. `config`, `detail`: JSON with ' for ". */
+static json_t *result(const char *command, const char *pipeline, const char *config,
+                      const char *detail)
+{
+    char text[1500];
+    json_t *doc;
+    (void)snprintf(text, sizeof(text),
+                   "{'command': '%s', 'recommended_cell': 0, 'best_cell': 0, 'pytorch': 'line', "
+                   "'axes': {'python.args.n': [1, 2]}, 'recommendation_detail': {%s}, 'cells': "
+                   "[{'index': 0, 'pipeline': '%s', 'config': {%s}}]}",
+                   command, detail, pipeline, config);
+    for (char *at = text; *at; at++)
+        *at = (char)(*at == '\'' ? '"' : *at);
+    assert_non_null(doc = json_loads(text, 0, NULL));
+    return doc;
+}
+
+/* Whether the report of the settings has the words. */
+static bool says(json_t *doc, const char *words)
+{
+    struct dlb_text out = {0};
+    dlb_findings_settings(doc, 100, &out);
+    assert_non_null(out.data);
+    bool found = strstr(out.data, words) != NULL;
+    dlb_text_free(&out);
+    json_decref(doc);
+    return found;
+}
+
+#define OWN "'python.loader': 'a:b/train.py:make_loader', 'python.args.k': 3, 'python.args.n': 2"
+
+static void names_the_loader(void **state)
+{
+    (void)state;
+    assert_true(says(result("run", "pytorch", "", ""),
+                     "\nSettings measured with PyTorch's own DataLoader:\n  line\n"));
+    assert_true(says(result("sweep", "pytorch", "'python.loader': ''", ""),
+                     "\nSettings to paste, measured with PyTorch's own DataLoader:\n"));
+    assert_true(says(result("run", "pytorch", OWN, ""),
+                     "\nSettings measured with your own make_loader:\n"));
+    assert_true(says(result("sweep", "pytorch", OWN, ""),
+                     "\nSettings to paste, measured with your own make_loader:\n"));
+    assert_true(says(result("run", "hardware", OWN, ""),
+                     "\nSettings measured, for a loader as fast as dlbench's (PyTorch's not "
+                     "measured):\n"));
+}
+
+static void arguments_of_a_loader_belong_to_it(void **state)
+{
+    (void)state;
+    assert_true(says(result("run", "pytorch", OWN, ""),
+                     "and with: python.args.n = 2, python.args.k = 3\n"));
+    assert_false(says(result("run", "pytorch", "'python.args.k': 3", ""), "python.args.k"));
+}
+
+static void unmeasured_values_are_listed(void **state)
+{
+    (void)state;
+    assert_true(says(result("sweep", "pytorch", "",
+                            "'unmeasured': ['loader.order'], 'unmeasured_values': "
+                            "{'python.start_method': ['spawn', 'forkserver'], 'loader.x': [3]}"),
+                     "unmeasured: loader.order, python.start_method = \"spawn\" or "
+                     "\"forkserver\", loader.x = 3\n"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_the_loader),
+        cmocka_unit_test(arguments_of_a_loader_belong_to_it),
+        cmocka_unit_test(unmeasured_values_are_listed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
