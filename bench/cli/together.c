@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,6 +63,22 @@ static int exit_code(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : DLB_EXIT_FAILED;
 }
 
+#define READ_LOOKS 20
+#define READ_LOOK_NS (50 * DLB_NS_PER_MS)
+#define FORWARD_NS                                                                                 \
+    (300 * DLB_NS_PER_MS) /* from the launcher's process on this machine to its first */
+
+/* A launcher that is told to end the job may drop what ranks have printed before. */
+static void await_printed(void)
+{
+    int n_bytes = 0;
+    (void)fflush(stderr);
+    for (int i = 0; i < READ_LOOKS && ioctl(STDERR_FILENO, FIONREAD, &n_bytes) == 0 && n_bytes > 0;
+         i++)
+        (void)dlb_sleep_until_ns(dlb_now_ns() + READ_LOOK_NS);
+    (void)dlb_sleep_until_ns(dlb_now_ns() + FORWARD_NS);
+}
+
 /* The process that the launcher started, once it has forked the runner. MPI's own exit functions
  * are not wanted where it was not closed. */
 static _Noreturn void speak(const struct dlb_launcher *launcher, int fd, pid_t runner)
@@ -86,7 +103,7 @@ static _Noreturn void speak(const struct dlb_launcher *launcher, int fd, pid_t r
     } else if (rc) {
         if (rc != DLB_END)
             code = dlb_print_err(&err);
-        (void)fflush(stderr);
+        await_printed();
         dlb_speaker_abort(&how);
     }
     _exit(code);
