@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A rank that dies or hangs: the job ends in time and names it, keeps what was measured, and leaves no process.
+# A rank that cannot begin, a cell that is killed, signals to all: the job ends in time, names who, keeps what was measured, and leaves
+# no process.
 source "$DLB_SOURCE_DIR/tests/cli/lib.sh"
 source "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 source "$DLB_SOURCE_DIR/tests/mpi/mpi.sh"
@@ -35,72 +36,57 @@ for mpi in "${implementations[@]}"; do
     sleep 1
     kill -INT "$pid" 2>/dev/null
     expect_end 10 module
-    expect [ "$code" -ne 0 ]
     expect_no_file results/module
 
-    # --- a runner is killed: what was measured is kept, and --resume goes on with it
-    start_ranks "$mpi" runner --set generate.samples=12800 --set run.repeats=8
-    sleep 5
-    kill -9 "$(runner_of_rank runner 2)"
-    expect_end 10 runner
-    expect [ "$code" -ne 0 ]
-    expect_err 'rank 2 on .*SIGKILL.*E_RANK_LOST'
-    n_before=$(json_get results/runner/summary.json 'd["cells"][0]["repeats"]')
-    launcher "$mpi" "$n_ranks"
-    run "${launch[@]}" "$dlbench" run --resume results/runner
-    expect_exit 0
-    expect [ "$(json_get results/runner/summary.json "(d['partial'], d['cells'][0]['repeats'] > $n_before)")" = '(False, True)' ]
-    rm -rf results/runner
-
-    # --- rank 0's runner is killed
-    start_ranks "$mpi" first
-    kill -9 "$(runner_of_rank first 0)"
-    expect_end 10 first
-    expect [ "$code" -ne 0 ]
-    expect_err 'rank 0 on .*SIGKILL'
-    rm -rf results/first
-
-    # --- the launcher's own process of a rank is killed
-    start_ranks "$mpi" speaker
-    kill -9 "$(speaker_of_rank speaker 3)"
-    expect_end 10 speaker
-    expect [ "$code" -ne 0 ]
-    expect grep -Eq 'signal 9' "$out" "$err" # by the launcher
-    rm -rf results/speaker
-
-    # --- a cell is killed: that repetition fails on all ranks, and says where
-    start_ranks "$mpi" cell
-    kill -9 "$(cell_of_rank cell 1)"
-    expect_end 20 cell
-    expect [ "$code" -ne 0 ]
-    expect_err 'rank 1 on .*SIGKILL.*E_CELL_KILLED'
-    rm -rf results/cell
+    # --- a cell is killed: that repetition fails on all ranks, and says where; the run has ended, so that nothing is left to go on with
+    for rank in 0 1; do
+        start_ranks "$mpi" cell
+        kill_cell cell $rank
+        expect_end 10 cell
+        expect_err "rank $rank on .*SIGKILL.*E_CELL_KILLED"
+        launcher "$mpi" "$n_ranks"
+        run "${launch[@]}" "$dlbench" run --resume results/cell
+        expect [ "$code" -ne 0 ]
+        expect_code E_RESUME_NOTHING
+        rm -rf results/cell
+    done
 
     # --- Ctrl-C: a partial result, with which --resume goes on
-    start_ranks "$mpi" ctrl-c --set generate.samples=12800 --set run.repeats=8
-    sleep 5
+    start_measured "$mpi" ctrl-c
     kill -INT "$pid"
-    expect_end 10 ctrl-c
+    expect_end 10 ctrl-c ctrl-c
     expect [ "$(json_get results/ctrl-c/summary.json '(d["partial"], len(d["ranks"]))')" = '(True, 4)' ]
-    n_before=$(json_get results/ctrl-c/summary.json 'd["cells"][0]["repeats"]')
     launcher "$mpi" 3
     run "${launch[@]}" "$dlbench" run --resume results/ctrl-c
     expect_err 'E_RANKS_SETTINGS' # on another number of ranks
     run "$dlbench" run --resume results/ctrl-c
     expect_exit 2
     expect_err 'E_RANKS_SETTINGS' # without a launcher: one rank's share is not a repetition
-    launcher "$mpi" "$n_ranks"
-    run "${launch[@]}" "$dlbench" run --resume results/ctrl-c
-    expect_exit 0
-    expect [ "$(json_get results/ctrl-c/summary.json "(d['partial'], d['cells'][0]['repeats'] > $n_before)")" = '(False, True)' ]
-    rm -rf results/ctrl-c
+    expect_resumed "$mpi" ctrl-c
 
-    # --- the scheduler's SIGTERM
+    # --- the scheduler's SIGTERM, to the launcher
     start_ranks "$mpi" term
     kill -TERM "$pid"
     expect_end 10 term
-    expect [ "$code" -ne 0 ]
     expect [ "$(json_get results/term/summary.json '(d["partial"], len(d["ranks"]))')" = '(True, 4)' ]
     rm -rf results/term
+
+    # --- ... and to each process of the job: cells first
+    start_measured "$mpi" term-all
+    # shellcheck disable=SC2046 # several numbers
+    kill -TERM $(cells_of term-all | sort -rn) $(both_of term-all | sort -rn)
+    expect_end 10 term-all
+    expect_no_err 'E_RANK_LOST|E_CELL_KILLED'
+    expect [ "$(json_get results/term-all/summary.json '(d["partial"], d["interrupted"], len(d["ranks"]))')" = '(True, True, 4)' ]
+    expect_resumed "$mpi" term-all
+
+    # --- ... and to those of one rank alone
+    start_measured "$mpi" term-one
+    # shellcheck disable=SC2046
+    kill -TERM $(cell_of_rank term-one 2) $(runner_of_rank term-one 2)
+    expect_end 10 term-one
+    expect_no_err 'E_RANK_LOST|E_CELL_KILLED'
+    expect [ "$(json_get results/term-one/summary.json '(d["partial"], d["interrupted"], len(d["ranks"]))')" = '(True, True, 4)' ]
+    expect_resumed "$mpi" term-one
 done
 finish
