@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { N_LOOKS = 64, N_SHARDS = 16 };
+#define MOST_BYTES (UINT64_C(1) << 40) /* transform.max_decoded_bytes allows no more */
 
 struct look {
     struct dlb_dataset *ds;
@@ -101,6 +102,8 @@ static int conclude(struct look *look, struct dlb_err *err)
         if (scaled > shape->max_decoded_bytes)
             shape->max_decoded_bytes = scaled;
     }
+    if (shape->max_decoded_bytes > MOST_BYTES)
+        shape->max_decoded_bytes = MOST_BYTES;
     return DLB_OK;
 }
 
@@ -143,7 +146,8 @@ out:
 static bool pass(void *ctx, struct dlb_pipe *pipe)
 {
     struct dlb_shape *shape = &((struct dlb_dataset *)ctx)->shape;
-    return dlb_pass(pipe, &shape->max_decoded_bytes, sizeof shape->max_decoded_bytes);
+    return dlb_pass(pipe, &shape->max_decoded_bytes, sizeof shape->max_decoded_bytes) &&
+           shape->max_decoded_bytes <= MOST_BYTES;
 }
 
 int dlb_look_decoded(struct dlb_dataset *ds, const char *path, struct dlb_err *err)

@@ -9,6 +9,7 @@
 #include "core/host/environment.h"
 #include "core/host/membw.h"
 #include "core/host/osacct.h"
+#include "formats/shape.h"
 #include "formats/undecoded.h"
 #include "loaders/torch/ask.h"
 #include "scenarios/spec/meaning.h"
@@ -174,19 +175,14 @@ static uint64_t stored_bytes(const struct dlb_dataset *dataset)
     return sum;
 }
 
-/* How many samples each shard has, and the smallest. */
+/* How many samples each shard has. */
 static void count_shards(const struct dlb_dataset *dataset, struct dlb_subject *out)
 {
     if (!dataset->shape.iterable)
         return;
     out->shard_samples = dlb_mem_array(dataset->shape.n_shards, sizeof(*out->shard_samples));
-    out->min_shard_samples = UINT64_MAX;
-    for (uint32_t i = 0; i < dataset->shape.n_shards; i++) {
-        uint64_t n = dataset->format->reader->shard_samples(dataset->state, i);
-        out->shard_samples[i] = n;
-        if (n < out->min_shard_samples)
-            out->min_shard_samples = n;
-    }
+    for (uint32_t i = 0; i < dataset->shape.n_shards; i++)
+        out->shard_samples[i] = dataset->format->reader->shard_samples(dataset->state, i);
 }
 
 /* In the child. */
@@ -213,18 +209,36 @@ static int open_data(void *ctx, struct dlb_err *err)
     return rc;
 }
 
+/* Whether there are as many in the shards as in all; finds the smallest shard. */
+static bool shards_make_sense(struct dlb_subject *out)
+{
+    uint64_t n_left = out->shape.n_samples;
+    if (!out->shape.iterable)
+        return true;
+    out->min_shard_samples = UINT64_MAX;
+    for (uint32_t i = 0; i < out->shape.n_shards; i++) {
+        uint64_t n = out->shard_samples[i];
+        if (n > n_left)
+            return false;
+        n_left -= n;
+        if (n < out->min_shard_samples)
+            out->min_shard_samples = n;
+    }
+    return true;
+}
+
 static bool pass(void *ctx, struct dlb_pipe *pipe)
 {
     struct dlb_subject *out = ((struct look *)ctx)->out;
     void *shards = out->shard_samples;
     bool passed = dlb_pass(pipe, &out->shape, sizeof(out->shape)) &&
+                  dlb_shape_makes_sense(&out->shape) &&
                   dlb_pass(pipe, &out->max_payload_bytes, sizeof(out->max_payload_bytes)) &&
                   dlb_pass_array(pipe, &shards, out->shape.iterable ? out->shape.n_shards : 0,
                                  sizeof(*out->shard_samples)) &&
-                  dlb_pass(pipe, &out->min_shard_samples, sizeof(out->min_shard_samples)) &&
                   dlb_pass(pipe, &out->stored_bytes, sizeof(out->stored_bytes));
     out->shard_samples = shards;
-    return passed;
+    return passed && shards_make_sense(out);
 }
 
 static void say_waiting(void *ctx)

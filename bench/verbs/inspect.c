@@ -16,7 +16,6 @@
 #include <string.h>
 
 #define TRIES_PER_CODEC 8
-#define SHARDS_LOOKED_AT 8
 
 /* An open data set, with what reading and decoding its samples needs. */
 struct looker {
@@ -114,7 +113,7 @@ static void visit_shards(struct looker *looker, uint64_t n, visit *each, void *c
 {
     const struct dlb_reader *reader = looker->ds.format->reader;
     uint32_t n_shards = looker->ds.shape.n_shards;
-    uint32_t n_asked = n_shards < SHARDS_LOOKED_AT ? n_shards : SHARDS_LOOKED_AT;
+    uint32_t n_asked = n_shards < DLB_INSPECT_SHARDS ? n_shards : DLB_INSPECT_SHARDS;
     struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
     struct dlb_err err = {.status = DLB_OK};
 
@@ -136,8 +135,9 @@ struct visits {
     struct looker *looker;
     uint64_t n;
     visit *each;
-    void *ctx; /* n_ctx bytes, without pointers of its own */
+    void *ctx; /* n_ctx bytes, without pointers of its own: a child may fill them */
     size_t n_ctx;
+    bool (*makes_sense)(const void *ctx);
 };
 
 static int visit_here(void *ctx, struct dlb_err *err)
@@ -161,7 +161,7 @@ static int visit_here(void *ctx, struct dlb_err *err)
 static bool pass_visited(void *ctx, struct dlb_pipe *pipe)
 {
     struct visits *visits = ctx;
-    return dlb_pass(pipe, visits->ctx, visits->n_ctx);
+    return dlb_pass(pipe, visits->ctx, visits->n_ctx) && visits->makes_sense(visits->ctx);
 }
 
 /* In a child process, because damaged files can crash the library that reads them. */
@@ -185,17 +185,15 @@ static bool decodes(struct looker *looker, const struct dlb_sample *sample, stru
     return looker->ds.codec->decode(looker->codec, sample, rng, err) == DLB_OK;
 }
 
-struct tries {
-    uint32_t n, n_decoded;
-    uint32_t n_other;     /* decoded, but of another kind than the codec is named for */
-    uint32_t n_broken;    /* named as the codec's, and not decoded */
-    struct dlb_err first; /* of these */
-};
+static bool tries_make_sense(const void *tries)
+{
+    return dlb_tries_make_sense(tries);
+}
 
 static bool try_decode(void *ctx, struct looker *looker, const struct dlb_sample *sample,
                        const struct dlb_err *why)
 {
-    struct tries *tries = ctx;
+    struct dlb_tries *tries = ctx;
     const struct dlb_codec *codec = looker->ds.codec;
     struct dlb_err err;
 
@@ -215,7 +213,7 @@ static bool try_decode(void *ctx, struct looker *looker, const struct dlb_sample
 
 /* Puts it before the other oddities. */
 static void note_broken(struct dlb_shape *shape, const struct dlb_codec *codec,
-                        const struct tries *tries)
+                        const struct dlb_tries *tries)
 {
     char text[sizeof tries->first];
 
@@ -231,7 +229,7 @@ static void note_broken(struct dlb_shape *shape, const struct dlb_codec *codec,
 /* Whether the codec that takes more finds more: samples of another kind among those tried, or files
  * that this one leaves out. */
 static bool is_too_narrow(const char *path, const struct looker *looker, struct dlb_config *cfg,
-                          const struct tries *tries)
+                          const struct dlb_tries *tries)
 {
     const struct dlb_codec *wider =
         looker->ds.codec->wider ? dlb_codec_by_name(looker->ds.codec->wider) : NULL;
@@ -255,10 +253,10 @@ static int choose_codec(const char *path, const struct dlb_format *format, struc
                         struct looker **out, struct dlb_err *err)
 {
     const struct dlb_codec *raw = NULL, *suspected = NULL;
-    struct tries broken = {0};
+    struct dlb_tries broken = {0};
 
     for (const struct dlb_codec *const *codec = dlb_codecs; *codec; codec++) {
-        struct tries tries = {0};
+        struct dlb_tries tries = {0};
         if ((*codec)->missing)
             continue;
         if ((*codec)->identity) {
@@ -267,7 +265,8 @@ static int choose_codec(const char *path, const struct dlb_format *format, struc
         }
         if (looker_open(out, path, format, *codec, cfg, err) != DLB_OK)
             continue; /* no samples of this kind; any other problem makes raw fail, too */
-        struct visits visits = {*out, TRIES_PER_CODEC, try_decode, &tries, sizeof tries};
+        struct visits visits = {*out,   TRIES_PER_CODEC, try_decode,
+                                &tries, sizeof tries,    tries_make_sense};
         int status = visit_samples(&visits, err);
         if (status == DLB_OK && tries.n_decoded * 2 > tries.n &&
             !is_too_narrow(path, *out, cfg, &tries))
@@ -288,8 +287,7 @@ static int choose_codec(const char *path, const struct dlb_format *format, struc
     return status;
 }
 
-static void image_size(struct dlb_inspected *out, struct dlb_image *image,
-                       const struct dlb_field *field)
+static void image_size(struct dlb_seen *out, struct dlb_image *image, const struct dlb_field *field)
 {
     uint32_t width, height;
     struct dlb_err ignored;
@@ -301,8 +299,7 @@ static void image_size(struct dlb_inspected *out, struct dlb_image *image,
     out->height[out->n_images++] = height;
 }
 
-/* What a codec of this build decodes is damaged then, which is said elsewhere. The text is
- * constant: it is the same in the child that looks. */
+/* What a codec of this build decodes is damaged then, which is said elsewhere. */
 static const char *undecoded(const struct looker *looker, const struct dlb_sample *sample)
 {
     if (!looker->ds.codec->identity || looker->ds.shape.element != DLB_ELEMENT_NONE)
@@ -326,7 +323,7 @@ static bool is_raw_image(const struct looker *looker, const struct dlb_field *fi
 static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *sample,
                     const struct dlb_err *why)
 {
-    struct dlb_inspected *out = ctx;
+    struct dlb_seen *out = ctx;
     struct dlb_err err = *why;
 
     if (!sample || !decodes(looker, sample, &err)) {
@@ -336,13 +333,14 @@ static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *s
     if (!sample || out->n_looked == DLB_INSPECT_SAMPLES)
         return true;
     if (out->n_looked == 0) {
-        out->first = (struct dlb_inspected_sample){
+        out->first = (struct dlb_seen_first){
             .offset_bytes = sample->offset_bytes,
             .n_bytes = sample->field[0].len_bytes,
             .xxh64 = dlb_hash64(sample->field[0].data, sample->field[0].len_bytes, 0)};
         (void)snprintf(out->first.path, sizeof out->first.path, "%s",
                        sample->path ? sample->path : "");
-        out->undecoded = undecoded(looker, sample);
+        const char *kind = undecoded(looker, sample);
+        (void)snprintf(out->undecoded, sizeof out->undecoded, "%s", kind ? kind : "");
         out->n_fields = sample->n_fields;
         for (uint32_t i = 0; i < sample->n_fields; i++)
             (void)snprintf(out->fields[i], sizeof out->fields[i], "%s", sample->field[i].name);
@@ -352,6 +350,11 @@ static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *s
     image_size(out, looker->image, &sample->field[0]);
     dlb_clips_add(&out->clips, looker->audio, sample->field[0].data, sample->field[0].len_bytes);
     return true;
+}
+
+static bool seen_makes_sense(const void *seen)
+{
+    return dlb_seen_makes_sense(seen);
 }
 
 const struct dlb_codec *dlb_inspect_codec(const char *path, const struct dlb_format *format,
@@ -416,22 +419,25 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
     looker->image = dlb_image_new();
     looker->audio = dlb_audio_new();
     dlb_kinds_find(path, &out->kinds);
-    struct visits visits = {looker, DLB_INSPECT_SAMPLES, look_at, out, sizeof *out};
+    struct dlb_seen *seen = &out->seen;
+    struct visits visits = {looker, DLB_INSPECT_SAMPLES, look_at,
+                            seen,   sizeof *seen,        seen_makes_sense};
     int status = visit_samples(&visits, err);
-    qsort(out->n_bytes, out->n_looked, sizeof out->n_bytes[0], dlb_ascending_u64);
-    qsort(out->width, out->n_images, sizeof out->width[0], dlb_ascending_u32);
-    qsort(out->height, out->n_images, sizeof out->height[0], dlb_ascending_u32);
-    dlb_clips_sort(&out->clips);
-    dlb_clips_note(&out->clips, &out->shape);
     looker_close(looker);
     if (status != DLB_OK)
-        return status;
-    if (out->n_looked == 0 && out->first_bad.status == DLB_E_NOMEM) { /* says nothing of the data */
-        *err = out->first_bad;
+        return status; /* what was seen may make no sense */
+    qsort(seen->n_bytes, seen->n_looked, sizeof seen->n_bytes[0], dlb_ascending_u64);
+    qsort(seen->width, seen->n_images, sizeof seen->width[0], dlb_ascending_u32);
+    qsort(seen->height, seen->n_images, sizeof seen->height[0], dlb_ascending_u32);
+    dlb_clips_sort(&seen->clips);
+    dlb_clips_note(&seen->clips, &out->shape);
+    if (seen->n_looked == 0 &&
+        seen->first_bad.status == DLB_E_NOMEM) { /* says nothing of the data */
+        *err = seen->first_bad;
         return (int)err->status;
     }
-    if (out->undecoded && !out->codec_said)
-        return dlb_undecoded_fail(err, path, out->undecoded);
+    if (seen->undecoded[0] && !out->codec_said)
+        return dlb_undecoded_fail(err, path, seen->undecoded);
     return DLB_OK;
 }
 

@@ -4,8 +4,8 @@
 #ifndef DLB_BENCH_VERBS_INSPECT_H
 #define DLB_BENCH_VERBS_INSPECT_H
 
-#include "bench/verbs/clips.h"
 #include "bench/verbs/kinds.h"
+#include "bench/verbs/seen.h"
 #include "core/base/config.h"
 #include "core/base/err.h"
 #include "formats/codec.h"
@@ -14,32 +14,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DLB_INSPECT_SAMPLES 64 /* looked at, evenly spread over the data set */
-
 struct dlb_inspected {
     const struct dlb_format *format;
     const struct dlb_codec *codec; /* the first one that decodes most of what was tried, else raw */
     struct dlb_shape shape;
-    uint32_t n_looked;                     /* samples that were read */
-    uint32_t n_bad;                        /* samples that could not be read or decoded */
-    uint64_t n_bytes[DLB_INSPECT_SAMPLES]; /* [n_looked] of field 0, ascending */
-    uint32_t n_images;                     /* samples whose width and height are known */
-    uint32_t width[DLB_INSPECT_SAMPLES];   /* [n_images] ascending */
-    uint32_t height[DLB_INSPECT_SAMPLES];  /* [n_images] ascending */
-    struct dlb_clips clips;                /* of audio, sorted */
-    uint32_t n_fields;                     /* of the first sample */
-    char fields[DLB_MAX_FIELDS][DLB_FIELD_NAME_BYTES];
-    struct dlb_inspected_sample {
-        char path[512];        /* "" where the format does not say */
-        uint64_t offset_bytes; /* of the sample in path, or DLB_NO_OFFSET */
-        uint64_t n_bytes;      /* of field 0, as it is stored */
-        uint64_t xxh64;        /* of these bytes */
-    } first;                   /* n_looked > 0 */
-    const char *undecoded;     /* what the samples are that no codec decodes; NULL: nothing such */
-    uint32_t n_raw_images;     /* of those looked at: images by name or content, taken for bytes */
-    bool codec_said;           /* dataset.codec was set, and so not chosen here */
-    struct dlb_err first_bad;  /* why, when n_bad > 0 */
-    struct dlb_kinds kinds;    /* of a folder */
+    struct dlb_seen seen;
+    bool codec_said;        /* dataset.codec was set, and so not chosen here */
+    struct dlb_kinds kinds; /* of a folder */
 };
 
 /* DLB_E_IO if nothing is there, DLB_E_FORMAT if no format recognises it or no codec decodes the

@@ -15,38 +15,40 @@ enum { MAX_BATCHES = 100 };
 
 static uint64_t middle(const struct dlb_inspected *in)
 {
-    return in->n_bytes[in->n_looked / 2];
+    return in->seen.n_bytes[in->seen.n_looked / 2];
 }
 
 static void print_looked(const struct dlb_inspected *in)
 {
     char low[40], mid[40], high[40],
-        text[sizeof in->first_bad.path + sizeof in->first_bad.what + 40];
+        text[sizeof in->seen.first_bad.path + sizeof in->seen.first_bad.what + 40];
 
-    if (in->n_looked > 0)
+    if (in->seen.n_looked > 0)
         dlb_say(stdout, "  sizes      %s to %s, median %s (of %u samples, evenly spread)",
-                dlb_bytes_text(in->n_bytes[0], low, sizeof low),
-                dlb_bytes_text(in->n_bytes[in->n_looked - 1], high, sizeof high),
-                dlb_bytes_text(middle(in), mid, sizeof mid), in->n_looked);
-    if (in->n_images > 0)
+                dlb_bytes_text(in->seen.n_bytes[0], low, sizeof low),
+                dlb_bytes_text(in->seen.n_bytes[in->seen.n_looked - 1], high, sizeof high),
+                dlb_bytes_text(middle(in), mid, sizeof mid), in->seen.n_looked);
+    if (in->seen.n_images > 0)
         dlb_say(stdout,
                 "  images     width %u to %u, median %u; height %u to %u, median %u (pixels)",
-                in->width[0], in->width[in->n_images - 1], in->width[in->n_images / 2],
-                in->height[0], in->height[in->n_images - 1], in->height[in->n_images / 2]);
-    dlb_clips_print(&in->clips);
-    if (in->n_bad > 0)
-        dlb_say(stdout, "  bad        %u of the samples looked at; the first: %s [%s]", in->n_bad,
-                dlb_err_text(&in->first_bad, text, sizeof text), dlb_code_name(in->first_bad.code));
+                in->seen.width[0], in->seen.width[in->seen.n_images - 1],
+                in->seen.width[in->seen.n_images / 2], in->seen.height[0],
+                in->seen.height[in->seen.n_images - 1], in->seen.height[in->seen.n_images / 2]);
+    dlb_clips_print(&in->seen.clips);
+    if (in->seen.n_bad > 0)
+        dlb_say(stdout, "  bad        %u of the samples looked at; the first: %s [%s]",
+                in->seen.n_bad, dlb_err_text(&in->seen.first_bad, text, sizeof text),
+                dlb_code_name(in->seen.first_bad.code));
 }
 
 static void print_fields(const struct dlb_inspected *in)
 {
-    if (in->n_fields < 2)
+    if (in->seen.n_fields < 2)
         return;
-    char names[sizeof in->fields + sizeof in->fields / sizeof *in->fields * 2] = "";
-    for (uint32_t i = 0; i < in->n_fields; i++) {
+    char names[sizeof in->seen.fields + sizeof in->seen.fields / sizeof *in->seen.fields * 2] = "";
+    for (uint32_t i = 0; i < in->seen.n_fields; i++) {
         size_t len = strlen(names);
-        (void)snprintf(names + len, sizeof names - len, "%s%s", i ? ", " : "", in->fields[i]);
+        (void)snprintf(names + len, sizeof names - len, "%s%s", i ? ", " : "", in->seen.fields[i]);
     }
     dlb_say(stdout, "  fields     %s", names);
 }
@@ -97,14 +99,14 @@ void dlb_inspect_print_command(const char *path, const struct dlb_inspected *in)
     (void)printf("\nTo measure it: dlbench sweep --set dataset.format=%s --set dataset.codec=%s",
                  in->format->name, in->codec->name);
     print_path_setting(path);
-    if (in->n_bad > 0)
+    if (in->seen.n_bad > 0)
         (void)fputs(" --set dataset.on_error=skip", stdout);
     (void)printf(" --set loader.shuffle=true --set loader.drop_last=true%s%s --set "
                  "loader.batch_size=%" PRIu64,
                  part, step_ms > 0 ? " --set transform.pixels=f32" : "", batch);
     if (dlb_propose_frames(in) > 0)
         (void)printf(" --set transform.num_frames=%" PRIu64 " --set transform.num_channels=%u",
-                     dlb_propose_frames(in), dlb_clips_channels(&in->clips));
+                     dlb_propose_frames(in), dlb_clips_channels(&in->seen.clips));
     if (step_ms > 0)
         (void)printf(" --set device.step_ms=%.4g\n"
                      "(device.step_ms: the time of one ResNet-50 step with this batch on an H100, "

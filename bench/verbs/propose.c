@@ -22,9 +22,9 @@ enum { LEAST_BATCHES = 20, MOST_BATCHES = 100 /* of a repetition */ };
 
 int dlb_propose_check(const char *path, const struct dlb_inspected *in, struct dlb_err *err)
 {
-    if (in->codec_said || 2 * in->n_raw_images <= in->n_looked)
+    if (in->codec_said || 2 * in->seen.n_raw_images <= in->seen.n_looked)
         return DLB_OK;
-    bool named = dlb_codec_takes(dlb_codec_by_name("image"), in->fields[0]);
+    bool named = dlb_codec_takes(dlb_codec_by_name("image"), in->seen.fields[0]);
     return dlb_fail(err, DLB_ERR_DATASET_NOT_DECODED, path, DLB_NO_OFFSET,
                     "holds images that would be read as bytes, which is faster than any training: "
                     "%s. Mend them, or set dataset.codec = \"raw\" to measure reading alone",
@@ -54,11 +54,11 @@ double dlb_propose_step_ms(const struct dlb_inspected *in, uint64_t batch)
 
 uint64_t dlb_propose_frames(const struct dlb_inspected *in)
 {
-    uint64_t median = dlb_clips_median_frames(&in->clips);
+    uint64_t median = dlb_clips_median_frames(&in->seen.clips);
 
     if (median == 0 || !in->codec->crops || is_images(in))
         return 0;
-    uint64_t most = (uint64_t)CLIP_S * in->clips.rate_hz[in->clips.n / 2];
+    uint64_t most = (uint64_t)CLIP_S * in->seen.clips.rate_hz[in->seen.clips.n / 2];
     return median < most ? median : most;
 }
 
@@ -129,14 +129,15 @@ json_t *dlb_propose(const char *path, const struct dlb_inspected *in, uint64_t b
     dlb_json_put(flat, "dataset.format", json_string(in->format->name));
     dlb_json_put(flat, "dataset.codec", json_string(in->codec->name));
     put_path(flat, path);
-    if (in->n_bad > 0)
+    if (in->seen.n_bad > 0)
         dlb_json_put(flat, "dataset.on_error", json_string("skip"));
     if (is_images(in))
         dlb_json_put(flat, "transform.pixels", json_string("f32"));
     if (dlb_propose_frames(in) > 0) {
         dlb_json_put(flat, "transform.num_frames",
                      json_integer((json_int_t)dlb_propose_frames(in)));
-        dlb_json_put(flat, "transform.num_channels", json_integer(dlb_clips_channels(&in->clips)));
+        dlb_json_put(flat, "transform.num_channels",
+                     json_integer(dlb_clips_channels(&in->seen.clips)));
     }
     dlb_json_put(flat, "loader.batch_size", json_integer((json_int_t)batch));
     dlb_json_put(flat, "loader.shuffle", json_true());
@@ -167,7 +168,7 @@ static const char *of_data(const char *key, const struct dlb_inspected *in, char
         (void)snprintf(text, n_text, "%s", in->codec->summary);
     else if (strcmp(key, "dataset.on_error") == 0)
         (void)snprintf(text, n_text, "%u of the samples looked at cannot be read or decoded",
-                       in->n_bad);
+                       in->seen.n_bad);
     else if (strcmp(key, "run.cache") == 0)
         (void)snprintf(text, n_text, "memory cannot hold the %s of data",
                        dlb_bytes_text(in->shape.total_bytes, bytes, sizeof bytes));

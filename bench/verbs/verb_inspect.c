@@ -10,11 +10,11 @@
 
 static uint64_t middle(const struct dlb_inspected *in)
 {
-    return in->n_bytes[in->n_looked / 2];
+    return in->seen.n_bytes[in->seen.n_looked / 2];
 }
 
 /* The first sample, as it is stored: what `xxhsum -H1` of these bytes prints is xxh64. */
-static json_t *first_json(const struct dlb_inspected_sample *first)
+static json_t *first_json(const struct dlb_seen_first *first)
 {
     return dlb_json_made(json_pack("{s:o, s:o, s:o, s:o}", "path",
                                    *first->path ? dlb_json_safe_text(first->path) : json_null(),
@@ -28,34 +28,35 @@ static json_t *looked_json(const struct dlb_inspected *in)
 {
     const char *code = NULL;
     json_t *bad = NULL;
-    char text[sizeof in->first_bad.path + sizeof in->first_bad.what + 40];
+    char text[sizeof in->seen.first_bad.path + sizeof in->seen.first_bad.what + 40];
 
-    if (in->n_bad > 0) {
-        bad = dlb_json_safe_text(dlb_err_text(&in->first_bad, text, sizeof text));
-        code = dlb_code_name(in->first_bad.code);
+    if (in->seen.n_bad > 0) {
+        bad = dlb_json_safe_text(dlb_err_text(&in->seen.first_bad, text, sizeof text));
+        code = dlb_code_name(in->seen.first_bad.code);
     }
     json_t *looked =
-        dlb_json_made(json_pack("{s:i, s:i, s:o?, s:s?}", "samples", (int)in->n_looked, "bad",
-                                (int)in->n_bad, "first_bad", bad, "first_bad_code", code));
-    if (in->n_looked == 0)
+        dlb_json_made(json_pack("{s:i, s:i, s:o?, s:s?}", "samples", (int)in->seen.n_looked, "bad",
+                                (int)in->seen.n_bad, "first_bad", bad, "first_bad_code", code));
+    if (in->seen.n_looked == 0)
         return looked;
-    dlb_json_put(looked, "first", first_json(&in->first));
-    dlb_json_put(looked, "min_bytes", dlb_json_u64_or_null(in->n_bytes[0]));
+    dlb_json_put(looked, "first", first_json(&in->seen.first));
+    dlb_json_put(looked, "min_bytes", dlb_json_u64_or_null(in->seen.n_bytes[0]));
     dlb_json_put(looked, "median_bytes", dlb_json_u64_or_null(middle(in)));
-    dlb_json_put(looked, "max_bytes", dlb_json_u64_or_null(in->n_bytes[in->n_looked - 1]));
+    dlb_json_put(looked, "max_bytes",
+                 dlb_json_u64_or_null(in->seen.n_bytes[in->seen.n_looked - 1]));
     return looked;
 }
 
 static json_t *images_json(const struct dlb_inspected *in)
 {
-    uint32_t n = in->n_images;
+    uint32_t n = in->seen.n_images;
 
     if (n == 0)
         return json_null();
     return dlb_json_made(json_pack("{s:i, s:[iii], s:[iii]}", "samples", (int)n, "width",
-                                   (int)in->width[0], (int)in->width[n / 2], (int)in->width[n - 1],
-                                   "height", (int)in->height[0], (int)in->height[n / 2],
-                                   (int)in->height[n - 1]));
+                                   (int)in->seen.width[0], (int)in->seen.width[n / 2],
+                                   (int)in->seen.width[n - 1], "height", (int)in->seen.height[0],
+                                   (int)in->seen.height[n / 2], (int)in->seen.height[n - 1]));
 }
 
 static json_t *document(const char *path, const struct dlb_inspected *in)
@@ -63,9 +64,9 @@ static json_t *document(const char *path, const struct dlb_inspected *in)
     const struct dlb_shape *shape = &in->shape;
     json_t *fields = dlb_json_made(json_array());
 
-    for (uint32_t i = 0; i < in->n_fields; i++)
-        if (*in->fields[i]) /* some formats name only some of their fields */
-            dlb_json_append(fields, dlb_json_safe_text(in->fields[i]));
+    for (uint32_t i = 0; i < in->seen.n_fields; i++)
+        if (*in->seen.fields[i]) /* some formats name only some of their fields */
+            dlb_json_append(fields, dlb_json_safe_text(in->seen.fields[i]));
     return dlb_json_made(json_pack(
         "{s:s, s:o, s:s, s:s, s:o, s:s?, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:i, "
         "s:o}",
@@ -95,7 +96,7 @@ static int run(const struct dlb_args *args)
         return DLB_EXIT_OK;
     }
     json_t *doc = document(args->path, &in);
-    dlb_json_put(doc, "audio", dlb_clips_json(&in.clips));
+    dlb_json_put(doc, "audio", dlb_clips_json(&in.seen.clips));
     dlb_json_put(doc, "kinds", dlb_kinds_json(&in.kinds));
     dlb_print_json(doc);
     json_decref(doc);

@@ -1,5 +1,7 @@
 #include "formats/convert/apart.h"
 
+#include "core/base/told.h"
+#include "formats/convert/event.h"
 #include "formats/read_apart.h"
 
 #include <unistd.h>
@@ -61,12 +63,22 @@ static bool tell(const struct conversion *conversion, struct dlb_pipe *pipe)
     return dlb_pass(pipe, &end, sizeof end);
 }
 
+static bool makes_sense(const struct event *event)
+{
+    const struct dlb_convert_told told = {event->phase, event->n_done, event->n_total, event->rc,
+                                          &event->err};
+
+    return event->kind >= REPORTED && event->kind <= ENDED && dlb_told_bool(&event->shard) &&
+           dlb_convert_told_makes_sense(&told) &&
+           (event->rc != DLB_OK || dlb_converted_makes_sense(&event->out));
+}
+
 static bool hear(struct conversion *conversion, struct dlb_pipe *pipe)
 {
     const struct dlb_convert_watch *watch = conversion->c->watch;
     struct event *event = &conversion->last;
 
-    while (dlb_pass(pipe, event, sizeof *event)) {
+    while (dlb_pass(pipe, event, sizeof *event) && makes_sense(event)) {
         if (event->kind == ENDED)
             return true;
         conversion->c->pid = event->pid;

@@ -107,6 +107,10 @@ struct dlb_hdf5_about {
     struct dlb_hdf5_listed sampled[DLB_HDF5_MAX_SAMPLED]; /* n_bytes 0: not stored */
 };
 
+/* Whether all of it can be: a damaged file can make libhdf5 report anything, and a hostile one may
+ * have taken over the process that asks it. */
+bool dlb_hdf5_about_makes_sense(const struct dlb_hdf5_about *about);
+
 /* The same, with the arrays that belong to it; owned. */
 struct dlb_hdf5_facts {
     struct dlb_hdf5_about about;

@@ -1,11 +1,10 @@
 #include "formats/hdf5/look.h"
 
 #include "core/base/apart.h"
-#include "formats/element.h"
 #include "formats/hdf5/library.h"
+#include "formats/headroom.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void dlb_hdf5_facts_free(struct dlb_hdf5_facts *facts)
 {
@@ -26,6 +25,7 @@ struct look {
     const struct dlb_hdf5_opts *opts;
     bool chunks;
     struct dlb_hdf5_facts *facts;
+    struct dlb_err full; /* why the parent has no memory for them */
 };
 
 static int work(void *ctx, struct dlb_err *err)
@@ -34,29 +34,22 @@ static int work(void *ctx, struct dlb_err *err)
     return dlb_hdf5_library_about(look->path, look->opts, look->chunks, look->facts, err);
 }
 
-/* A damaged file can make libhdf5 report anything. */
-static bool makes_sense(const struct dlb_hdf5_about *about)
+static int check_memory(const struct dlb_hdf5_about *about, const char *path, struct dlb_err *err)
 {
-    bool sense = about->rank >= 1 && about->rank <= DLB_HDF5_MAX_RANK &&
-                 about->layout >= DLB_HDF5_CONTIGUOUS && about->layout <= DLB_HDF5_ELSEWHERE &&
-                 about->index >= DLB_HDF5_BTREE_1 && about->index <= DLB_HDF5_BTREE_2 &&
-                 about->element >= DLB_ELEMENT_NONE && about->element <= DLB_ELEMENT_F64 &&
-                 about->element_bytes > 0 && about->n_filters <= DLB_HDF5_MAX_FILTERS &&
-                 about->n_sampled <= DLB_HDF5_MAX_SAMPLED && about->n_labels < UINT32_MAX &&
-                 about->n_offsets < UINT32_MAX && about->n_listed <= DLB_HDF5_MAX_LISTED &&
-                 memchr(about->dataset, 0, sizeof about->dataset);
-
-    for (uint32_t i = 0; sense && about->layout == DLB_HDF5_CHUNKED && i < about->rank; i++)
-        sense = about->chunk[i] > 0;
-    return sense;
+    uint64_t n_bytes =
+        about->n_labels * sizeof(uint32_t) + about->n_offsets * sizeof(uint64_t); /* each 32 bits */
+    return dlb_headroom_check(n_bytes, path, "the list of its labels and offsets",
+                              "read it where there is more", err);
 }
 
 static bool pass(void *ctx, struct dlb_pipe *pipe)
 {
-    struct dlb_hdf5_facts *facts = ((struct look *)ctx)->facts;
+    struct look *look = ctx;
+    struct dlb_hdf5_facts *facts = look->facts;
     struct dlb_hdf5_about *about = &facts->about;
 
-    return dlb_pass(pipe, about, sizeof *about) && makes_sense(about) &&
+    return dlb_pass(pipe, about, sizeof *about) && dlb_hdf5_about_makes_sense(about) &&
+           (pipe->tells || check_memory(about, look->path, &look->full) == DLB_OK) &&
            dlb_pass_array(pipe, (void **)&facts->label, about->n_labels, sizeof *facts->label) &&
            dlb_pass_array(pipe, (void **)&facts->offset, about->n_offsets, sizeof *facts->offset) &&
            dlb_pass_array(pipe, (void **)&facts->listed, about->n_listed, sizeof *facts->listed);
@@ -65,7 +58,7 @@ static bool pass(void *ctx, struct dlb_pipe *pipe)
 int dlb_hdf5_look(const char *path, const struct dlb_hdf5_opts *opts, bool chunks,
                   struct dlb_hdf5_facts *facts, struct dlb_err *err)
 {
-    struct look look = {path, opts, chunks, facts};
+    struct look look = {.path = path, .opts = opts, .chunks = chunks, .facts = facts};
     struct dlb_apart how = {.path = path,
                             .who = "libhdf5",
                             .work = work,
@@ -75,7 +68,12 @@ int dlb_hdf5_look(const char *path, const struct dlb_hdf5_opts *opts, bool chunk
                             .patience_s = PATIENCE_S};
 
     *facts = (struct dlb_hdf5_facts){.label = NULL};
-    return dlb_apart(&how, err);
+    int rc = dlb_apart(&how, err);
+    if (rc != DLB_OK && look.full.status != DLB_OK) {
+        *err = look.full;
+        rc = (int)err->status;
+    }
+    return rc;
 }
 
 #endif

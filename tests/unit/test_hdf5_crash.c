@@ -136,8 +136,8 @@ static void inspecting(void **state)
     n_reads_left = 50;
     assert_int_equal(inspect(&in, &err), DLB_OK);
     assert_int_equal(in.shape.n_samples, N);
-    assert_int_equal(in.n_looked, DLB_INSPECT_SAMPLES);
-    assert_int_equal(in.n_bytes[0], EACH);
+    assert_int_equal(in.seen.n_looked, DLB_INSPECT_SAMPLES);
+    assert_int_equal(in.seen.n_bytes[0], EACH);
     reading = READING_CRASHES;
     assert_int_equal(inspect(&in, &err), DLB_E_FORMAT);
     error_is(&err, DLB_ERR_CHILD_CRASHED, crashed);
