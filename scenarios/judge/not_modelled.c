@@ -113,15 +113,37 @@ static void say_order(const struct dlb_spec *spec, bool iterable, json_t *list)
                  "has the first one's order");
 }
 
-/* What this program's own loaders say nothing of. */
-static void say_pytorch(const struct dlb_plan *plan, json_t *list)
+/* PyTorch's cells have run, and another race has the answer. */
+static void say_cut(const struct dlb_plan *plan, const struct dlb_judgement *j, json_t *list)
 {
-    const char *why = plan->hardware ? "its race came to no result" : plan->torch.why;
+    unsigned n = 0;
+    for (uint32_t i = plan->n_grid; i < plan->n_cells; i++)
+        n += j->cells[i].n_values;
+    if (n == 0)
+        dlb_note(list, DLB_NOTE_PYTORCH_NOT_MEASURED,
+                 "PyTorch's own DataLoader, which was not measured: its race came to no result");
+    else if (plan->race->race.n_looked == 0)
+        dlb_note(list, DLB_NOTE_PYTORCH_NOT_MEASURED,
+                 "PyTorch's own DataLoader, whose cells are not compared: their race was cut off "
+                 "after %u run%s",
+                 n, n == 1 ? "" : "s");
+    else
+        dlb_note(list, DLB_NOTE_PYTORCH_NOT_MEASURED,
+                 "PyTorch's own DataLoader, whose cells are not compared: none of them can be "
+                 "judged after %u runs",
+                 n);
+}
+
+/* What this program's own loaders say nothing of. */
+static void say_pytorch(const struct dlb_plan *plan, const struct dlb_judgement *j, json_t *list)
+{
     dlb_note(list, DLB_NOTE_NO_INTERPRETER,
              "the Python interpreter: its cost per sample comes on top, in every worker");
-    if (why[0])
+    if (plan->hardware)
+        say_cut(plan, j, list);
+    else if (plan->torch.why[0])
         dlb_note(list, DLB_NOTE_PYTORCH_NOT_MEASURED,
-                 "PyTorch's own DataLoader, which was not measured: %s", why);
+                 "PyTorch's own DataLoader, which was not measured: %s", plan->torch.why);
 }
 
 void dlb_not_modelled_fill(const struct dlb_plan *plan, struct dlb_judgement *j)
@@ -136,7 +158,7 @@ void dlb_not_modelled_fill(const struct dlb_plan *plan, struct dlb_judgement *j)
     say_decode(plan, spec, list);
     bool torch = dlb_spec_is_torch(spec); /* workers and their cost are PyTorch's own */
     if (!torch)
-        say_pytorch(plan, list);
+        say_pytorch(plan, j, list);
     if (spec->loader.io != DLB_READ_SYNC)
         dlb_note(
             list, DLB_NOTE_NO_GETITEMS,
