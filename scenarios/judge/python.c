@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define STAMPS_NOTED 0.02
+#define STAMPS_ALL 0.5 /* the estimate says no more: what a stamp takes was measured beforehand */
 #define GARBAGE_NOTED 0.02
 
 double dlb_python_asked(const json_t *python)
@@ -125,9 +126,9 @@ void dlb_note_python(const struct dlb_plan_cell *planned, const struct dlb_judge
         note_length(planned->spec, shown, number, notes);
     if (stamps > STAMPS_NOTED)
         dlb_note(notes, DLB_NOTE_PYTHON_STAMPS_COST,
-                 "cell %u: time stamps took %.1f%% of the workers' work, because its samples are "
+                 "cell %u: time stamps took %s%.1f%% of the workers' work, because its samples are "
                  "cheap: python.stamps = false measures without them, and without causes",
-                 number, 100 * stamps);
+                 number, stamps < STAMPS_ALL ? "" : "more than ", 100 * fmin(stamps, STAMPS_ALL));
     if (garbage > GARBAGE_NOTED)
         dlb_note(notes, DLB_NOTE_PYTHON_GARBAGE,
                  "cell %u: Python collected garbage for %.1f%% of the time that loading took: "

@@ -91,6 +91,25 @@ static void stamps_have_a_cost(void **state)
     notes("loader.drop_last=false", false, json_pack("{sn}", "stamps_frac"), 100, code, false);
 }
 
+/* More than half of the work is no estimate to show with digits. */
+static void stamps_take_no_more_than_all(void **state)
+{
+    static const char *const settings[] = {"loader.kind=torch", "loader.batch_size=8",
+                                           "loader.num_workers=2", "sweep.run.seed=[0]", NULL};
+    (void)state;
+    struct judged t;
+    open_judged(&t, settings);
+    struct dlb_cell_result shown = loaded(json_pack("{sf}", "stamps_frac", 3.403), 100);
+    struct dlb_judged_cell cell = {.shown = &shown};
+    struct dlb_plan_cell planned = {.spec = t.plan.cells[0].spec};
+    json_t *list = json_array();
+    dlb_note_python(&planned, &cell, 0, list);
+    assert_noted(list, "PYTHON_STAMPS_COST", "more than 50.0%");
+    json_decref(list);
+    dlb_cell_result_free(&shown);
+    close_judged(&t);
+}
+
 /* All collections fall within other stages; a transform of that name is none. */
 static json_t *with_garbage(int gc_ns, const char *part)
 {
@@ -116,6 +135,7 @@ int main(void)
         cmocka_unit_test(samples_are_asked_for_once_an_epoch),
         cmocka_unit_test(epochs_of_iterable_data_have_a_length),
         cmocka_unit_test(stamps_have_a_cost),
+        cmocka_unit_test(stamps_take_no_more_than_all),
         cmocka_unit_test(garbage_has_a_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
