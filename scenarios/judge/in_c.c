@@ -98,6 +98,15 @@ static double decoder_ns(const struct dlb_spec *spec, const struct work *c)
     return images ? c->ns[DLB_WS_DECODE] + (opens ? c->ns[DLB_WS_READ] : 0) : (double)NAN;
 }
 
+/* Whether images were decoded as PyTorch's data sets do, which is what makes decoding the same
+ * work: all of each, at full size. Null: there are none. */
+static json_t *whole_json(const struct dlb_spec *spec)
+{
+    return dlb_codecs[spec->dataset.codec]->images
+               ? dlb_json_made(json_boolean(spec->transform.whole_decode))
+               : json_null();
+}
+
 /* How many times as fast PyTorch's workers would be with a decoder that takes so long. */
 static double decoder_gain(const struct work *python, double in_c_ns)
 {
@@ -117,6 +126,7 @@ json_t *dlb_in_c_summary(const struct dlb_plan *plan, const struct dlb_results *
     json_t *out = dlb_json_made(json_pack("{sI, sb}", "runs", (json_int_t)n, "same_work", same));
     dlb_json_put(out, "disturbed", json_integer(n_disturbed(reps)));
     dlb_json_put(out, "reason", n > 0 ? json_null() : dlb_json_safe_text(reps->rep[0].reason));
+    dlb_json_put(out, "whole_decode", whole_json(plan->in_c.spec));
     dlb_json_put(out, "sample_bytes", dlb_json_real_or_null(c.bytes));
     dlb_json_put(out, "python_sample_bytes", dlb_json_real_or_null(python.bytes));
     dlb_json_put(out, "stages_ns", stages_json(&c));

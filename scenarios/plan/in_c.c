@@ -26,7 +26,9 @@ static struct dlb_spec *work_of(const struct dlb_plan *plan, uint32_t cell, stru
     struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
     *spec = *of->spec;
     spec->loader.kind = 0; /* auto */
-    spec->transform.whole_decode = true;
+    /* As PyTorch's data sets do: PIL decodes all of an image, soundfile the crop of a clip alone.
+     */
+    spec->transform.whole_decode = dlb_codecs[spec->dataset.codec]->images;
     spec->device.step_ms = 0; /* its workers never wait for a step: they have no idle core to use */
     dlb_meaning_settle(spec, of->iterable);
     struct dlb_plan_cell in_c = *of;

@@ -44,6 +44,25 @@ static void runs_the_cells_settings(void **state)
     close_judged(&t);
 }
 
+/* PyTorch's data set seeks to the crop of a clip, and reads no more. */
+static void clips_are_not_decoded_whole(void **state)
+{
+    static const char *const clips[] = {"loader.kind=torch",
+                                        "sweep.loader.num_workers=[0, 2]",
+                                        "dataset.codec=audio",
+                                        "dataset.format=files",
+                                        "transform.crop=random",
+                                        "transform.num_frames=1000",
+                                        NULL};
+    (void)state;
+    struct judged t;
+    open_judged(&t, clips);
+    dlb_plan_add_in_c(&t.plan, CELL, RUNS);
+    assert_int_equal(n_in_c(&t.plan), RUNS);
+    assert_false(t.plan.in_c.spec->transform.whole_decode);
+    close_judged(&t);
+}
+
 /* Of the user's own code nobody knows what it would be in C; of a C cell there is nothing to add.
  */
 static void runs_beside_no_other_cell(void **state)
@@ -143,6 +162,7 @@ static void same_work_is_compared(void **state)
         json_t *said = said_of(&t, jpegs, bytes[i], 602112);
         assert_true(json_is_true(json_object_get(said, "same_work")));
         assert_int_equal(json_integer_value(json_object_get(said, "runs")), RUNS);
+        assert_true(json_is_true(json_object_get(said, "whole_decode")));
         assert_true(is_near(said, "python_sample_ns", 4e6));
         assert_true(is_near(said, "sample_ns", 1.6e6));
         assert_true(is_near(json_object_get(said, "stages_ns"), "decode", 0.9e6));
@@ -174,6 +194,7 @@ static void without_images_no_decoder_is_named(void **state)
     (void)state;
     struct judged t;
     json_t *said = said_of(&t, arrays, 1000, 1000);
+    assert_true(json_is_null(json_object_get(said, "whole_decode")));
     assert_true(is_near(said, "gain", 2.5));
     assert_true(json_is_null(json_object_get(said, "decoder_gain")));
     json_decref(said);
@@ -201,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_the_cells_settings),
+        cmocka_unit_test(clips_are_not_decoded_whole),
         cmocka_unit_test(runs_beside_no_other_cell),
         cmocka_unit_test(work_that_cannot_be_done_is_named),
         cmocka_unit_test(same_work_is_compared),
