@@ -1,10 +1,14 @@
 /* What a process tells, changed on its way: a child that lies, as one that a hostile file has taken
- * over may do. For tests that are linked with --wrap=dlb_pass. Header-only; include after
- * support/dataset.h and support/folder.h. */
+ * over may do. For tests that are linked with --wrap=dlb_pass. Header-only. */
 #ifndef DLB_TESTS_LIE_H
 #define DLB_TESTS_LIE_H
 
 #include "core/base/apart.h"
+#include "tests/support/dataset.h"
+#include "tests/support/folder.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { N = 100, EACH = 40 }; /* samples, and their bytes */
 

@@ -44,17 +44,11 @@ static bool says(json_t *doc, const char *words)
 static void names_the_loader(void **state)
 {
     (void)state;
-    assert_true(says(result("run", "pytorch", "", ""),
-                     "\nSettings measured with PyTorch's own DataLoader:\n  line\n"));
-    assert_true(says(result("sweep", "pytorch", "'python.loader': ''", ""),
-                     "\nSettings to paste, measured with PyTorch's own DataLoader:\n"));
-    assert_true(says(result("run", "pytorch", OWN, ""),
-                     "\nSettings measured with your own make_loader:\n"));
-    assert_true(says(result("sweep", "pytorch", OWN, ""),
-                     "\nSettings to paste, measured with your own make_loader:\n"));
-    assert_true(says(result("run", "hardware", OWN, ""),
-                     "\nSettings measured, for a loader as fast as dlbench's (PyTorch's not "
-                     "measured):\n"));
+    assert_true(says(result("run", "pytorch", "", ""), " own DataLoader:\n  line\n"));
+    assert_true(says(result("sweep", "pytorch", "'python.loader': ''", ""), " own DataLoader:\n"));
+    assert_true(says(result("run", "pytorch", OWN, ""), " own make_loader:\n"));
+    assert_true(says(result("sweep", "pytorch", OWN, ""), " own make_loader:\n"));
+    assert_false(says(result("run", "hardware", OWN, ""), "make_loader:\n"));
 }
 
 static void arguments_of_a_loader_belong_to_it(void **state)

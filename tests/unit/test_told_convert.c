@@ -62,7 +62,7 @@ static void report(void *ctx, enum dlb_convert_phase phase, uint64_t n_done, uin
     n_reports++;
 }
 
-/* The child's messages are larger than an error, and their phase comes second. */
+/* The child's messages are larger than an error, and their phase comes third. */
 static void converting(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void converting(void **state)
                                     .to = dlb_format_by_name("files"),
                                     .to_path = to,
                                     .watch = &watch};
-    now = (struct lie){LARGER_THAN_AN_ERROR, sizeof(int), 7, sizeof(int)};
+    now = (struct lie){LARGER_THAN_AN_ERROR, 2 * sizeof(int), 7, sizeof(int)};
     assert_int_equal(dlb_convert(&how, &done, &err), DLB_E_FORMAT);
     error_is(&err, DLB_ERR_CHILD_GAVE_UP, "");
     assert_int_equal(n_reports, 0);
