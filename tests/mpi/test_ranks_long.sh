@@ -29,7 +29,8 @@ for mpi in "${implementations[@]}"; do
         --set run.cache=cold --set run.repeats=2 --run-name cold
     expect_exit 0
     valid_summary results/cold/summary.json
-    expect [ "$(json_get results/cold/summary.json "(${cache}['asked'], len(d['ranks']), ${cache}['delivered_bytes'])")" = "('cold', 4, $((256 * 65536)))" ]
+    expect [ "$(json_get results/cold/summary.json "(${cache}['asked'], len(d['ranks']), ${cache}['delivered_bytes'])")" = \
+        "('cold', 4, $((256 * 65536)))" ]
     if [ $knows_cold = yes ] && [ "$(json_get results/cold/summary.json "${cache}['process_bytes'] is not None")" = True ]; then
         expect [ "$(json_get results/cold/summary.json "(${cache}['label'], ${cache}['resident_before_frac'] <= 0.01,
             [r['label'] == 'cold' and r['process_bytes'] >= 0.95 * r['delivered_bytes'] for r in ${cache}['repetitions']],
