@@ -229,7 +229,8 @@ static void watch(const struct dlb_child *how, struct child *c, struct end *end)
         }
         looked_ns = dlb_now_ns(); /* what was done in between is no pause */
     }
-    if (how->tick) /* a signal that ended it may have been for all */
+    bool well = WIFEXITED(end->status) && WEXITSTATUS(end->status) == 0;
+    if (how->tick && !well) /* a signal that ended it may have been for all */
         how->tick(how->ctx, c->pulse);
 }
 
