@@ -172,16 +172,19 @@ static void count_one(void *ctx, int folder, const char *name)
     ++*(int *)ctx;
 }
 
-/* A kill can leave the mark's folder without the mark, first or last. */
-static bool has_mark(int aside, const char *mark)
+/* Whether dlb_replace_folder left this folder: it holds the mark. A kill while the mark is removed,
+ * which is the last that goes, can leave the mark's folder empty, or nothing. Then the result that
+ * stays holds the mark of the same process. */
+static bool is_left(int aside, int stays, const char *mark)
 {
     int n = 0;
     enum dlb_scratch_kind kind = dlb_scratch_look(aside, mark).kind;
     return kind == DLB_SCRATCH_HERE ||
-           (kind == DLB_SCRATCH_UNMARKED && dlb_contents_each(aside, count_one, &n) && n == 1);
+           (dlb_scratch_look(stays, mark).kind == DLB_SCRATCH_HERE &&
+            dlb_contents_each(aside, count_one, &n) && n == (kind == DLB_SCRATCH_UNMARKED));
 }
 
-/* NAME.next-<process>, with the mark of that process or empty, beside NAME. */
+/* NAME.next-<process> beside NAME. */
 static void recover_one(void *ctx, int results, const char *aside)
 {
     char name[NAME_MAX + 1], mark[32], path[PATH_MAX];
@@ -195,7 +198,7 @@ static void recover_one(void *ctx, int results, const char *aside)
     name[at - aside] = '\0';
     int stays_fd = open_folder(results, name), aside_fd = open_folder(results, aside);
     if (stays_fd >= 0 && aside_fd >= 0 && flock(aside_fd, LOCK_EX | LOCK_NB) == 0 &&
-        unlinkat(results, aside, AT_REMOVEDIR) != 0 && has_mark(aside_fd, mark))
+        is_left(aside_fd, stays_fd, mark))
         settle(path, aside_fd, stays_fd, mark);
     close_folder(stays_fd);
     close_folder(aside_fd);

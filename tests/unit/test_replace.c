@@ -288,6 +288,21 @@ static void test_a_report_of_the_users_outlives_the_exchange(void **state)
     assert_text_in(next, "summary.txt", "mine");
 }
 
+/* Empty, or with an empty folder of the mark's name: only a mark in the result proves that they
+ * were left by a kill. */
+static void test_empty_folders_of_others_stay(void **state)
+{
+    (void)state;
+    prepare();
+    make("r.next-2");
+    make("r.next-3");
+    make("r.next-3/.cells-3");
+    recover();
+    assert_int_equal(count("r.next-2"), 0);
+    assert_int_equal(count("r.next-3"), 1);
+    assert_int_equal(count("r.next-3/.cells-3"), 0);
+}
+
 /* Of such a name, but without the mark, with another's mark, or without a result beside it. */
 static void test_folders_of_others_stay(void **state)
 {
@@ -321,6 +336,7 @@ int main(void)
         IN_FOLDER(test_the_mode_stays),
         IN_FOLDER(test_a_link_is_no_folder),
         IN_FOLDER(test_folders_of_others_stay),
+        IN_FOLDER(test_empty_folders_of_others_stay),
         IN_FOLDER(test_both_files_of_a_name_are_kept),
         IN_FOLDER(test_users_files_of_our_names_are_kept),
         IN_FOLDER(test_a_report_of_the_users_outlives_the_exchange),
