@@ -25,7 +25,7 @@ struct dlb_format {
     const int *access; /* enum dlb_access values that dataset.access may name, the best first, ended
                           by AUTO; NULL: there is only one way */
     const char *made;  /* names of the files that gen and convert make below their folder: patterns
-                          of fnmatch, separated by spaces; NULL: none */
+                          (formats/generate/names.h), separated by spaces; NULL: none */
     bool numbers;      /* shape and samples say which numbers they hold (enum dlb_element) */
     bool file_per_field; /* each file is a field of a sample: the codec's extensions decide which
                             files count, and the fields of a sample share a stem */

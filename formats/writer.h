@@ -33,8 +33,10 @@ struct dlb_writer {
 
     int (*open)(void *wr, const struct dlb_write *how, struct dlb_err *err);
     int (*add)(void *wr, const struct dlb_sample *sample, struct dlb_err *err);
-    int (*finish)(void *wr, struct dlb_err *err); /* the last bytes, and closes the files */
-    void (*close)(void *wr);                      /* frees; called after any failure too */
+    /* The last bytes, and closes the files. A format whose path is one file, and that reads nothing
+     * behind its end, ends it with formats/generate/trailer.h; else `convert` cannot replace it. */
+    int (*finish)(void *wr, struct dlb_err *err);
+    void (*close)(void *wr); /* frees; called after any failure too */
 
     /* A format of several files, whose names and content depend on the numbers of their samples
      * (dlb_sample.index) alone, may be written by several processes: how many samples one file has

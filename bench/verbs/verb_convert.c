@@ -100,10 +100,15 @@ static void damaged(void *ctx, const struct dlb_err *why)
     name(&watched->damaged, "a damaged image or clip is copied as it is", why);
 }
 
-static void removed(void *ctx, const char *path)
+static void left(void *ctx, enum dlb_convert_left what, const char *path)
 {
     (void)ctx;
-    dlb_say(stderr, "convert: removed %s, left by a killed convert", path);
+    if (what == DLB_CONVERT_REMOVED)
+        dlb_say(stderr, "convert: removed %s, left by a killed convert", path);
+    else if (what == DLB_CONVERT_PUT_BACK)
+        dlb_say(stderr, "convert: put back %s, which a killed convert was about to replace", path);
+    else
+        dlb_say(stderr, "convert: %s stays: it holds what convert did not write", path);
 }
 
 static int together(void *ctx, const struct dlb_convert_step *step, struct dlb_err *err)
@@ -277,7 +282,7 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
     struct dlb_convert_watch watch = {.report = report,
                                       .skipped = skipped,
                                       .damaged = damaged,
-                                      .removed = removed,
+                                      .left = left,
                                       .ctx = &c->watched,
                                       .cancel = &dlb_interrupted};
     struct dlb_convert how = {.from = &c->ds,
@@ -400,8 +405,9 @@ const struct dlb_verb dlb_verb_convert = {
         "  dlbench convert photos.shards photos2 --format files\n\n"
         "Until the comparison is done the data is in TARGET.part-PID. An error, a full disk or an "
         "interruption leaves neither. What a killed convert left is removed by the next one to the "
-        "same TARGET. --overwrite replaces a TARGET that is empty or holds a data set and nothing "
-        "else; any other TARGET is refused.\n\n"
+        "same TARGET. --overwrite replaces a TARGET that is empty, or that gen or convert wrote "
+        "and "
+        "nobody added to; any other TARGET is refused.\n\n"
         "SOURCE's format is recognised as by `dlbench inspect`, unless --from or dataset.format "
         "names it. In a folder of files the files that inspect counts are samples, and other files "
         "are named in the output. --set dataset.codec=raw makes every file a sample.\n\n"

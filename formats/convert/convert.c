@@ -85,7 +85,7 @@ int dlb_convert(const struct dlb_convert *how, struct dlb_converted *out, struct
     int rc = check_writer(how->to, err);
     if (rc == DLB_OK)
         rc = dlb_convert_target_open(target, how->to_path, how->from_path, how->overwrite,
-                                     how->watch->removed, how->watch->ctx, err);
+                                     how->watch->left, how->watch->ctx, err);
     if (rc == DLB_OK && how->together)
         rc = dlb_convert_together(how, target, out, err);
     else if (rc == DLB_OK && how->from->shape.library[0])
@@ -95,7 +95,7 @@ int dlb_convert(const struct dlb_convert *how, struct dlb_converted *out, struct
     if (rc == DLB_E_CANCELLED || (rc == DLB_OK && dlb_convert_is_cancelled(how)))
         rc = dlb_convert_fail_cancelled(how, err);
     if (rc == DLB_OK)
-        rc = dlb_convert_target_commit(target, err);
+        rc = dlb_convert_target_commit(target, how->to, err);
     dlb_convert_target_close(target);
     return rc;
 }

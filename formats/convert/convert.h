@@ -7,6 +7,7 @@
 #define DLB_FORMATS_CONVERT_CONVERT_H
 
 #include "core/base/err.h"
+#include "formats/convert/leftover.h"
 #include "formats/dataset.h"
 #include "formats/format.h"
 
@@ -25,8 +26,8 @@ struct dlb_convert_watch {
     void (*skipped)(void *ctx, const struct dlb_err *why, bool shard);
     /* A sample is written as it is, although an image or a clip in it is damaged. */
     void (*damaged)(void *ctx, const struct dlb_err *why);
-    /* Leftovers of a conversion that was killed were removed. */
-    void (*removed)(void *ctx, const char *path);
+    /* What a killed conversion left, or what this one replaced. May be NULL. */
+    dlb_convert_left_fn *left;
     void *ctx;
     const atomic_bool *cancel; /* may be NULL */
 };

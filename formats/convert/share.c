@@ -5,6 +5,7 @@
 #include "formats/convert/copy.h"
 #include "formats/convert/cursor.h"
 #include "formats/convert/kept.h"
+#include "formats/convert/part.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ bool dlb_convert_is_shared(const struct dlb_format *to)
 static char *aside_of(const struct dlb_convert_target *target, uint32_t rank)
 {
     char *path = NULL;
-    int n = asprintf(&path, "%s.share-%u", target->inside, rank);
+    int n = asprintf(&path, "%s" DLB_PART_SHARE "%u", target->inside, rank);
     return dlb_mem_check(n >= 0 ? path : NULL);
 }
 

@@ -2,11 +2,11 @@
 
 #include "core/base/io.h"
 #include "core/base/mem.h"
-#include "core/base/remove.h"
-#include "formats/format.h"
-#include "formats/generate/made.h"
+#include "formats/convert/part.h"
+#include "formats/generate/listed.h"
+#include "formats/generate/owned.h"
+#include "formats/generate/trailer.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -14,43 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MARK_NAME ".dlbench-convert"
-#define PART_WORD ".part-"
-
 enum { MAX_OPEN = 32 };
-
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st, (void)flag, (void)ftw;
-    return remove(path);
-}
-
-/* The mark goes last, so that the leftovers of a killed removal are still recognised. */
-static int remove_part(const char *part)
-{
-    DIR *dir = opendir(part);
-    int rc = dir ? 0 : -1;
-
-    for (const struct dirent *entry; dir && rc == 0 && (entry = readdir(dir));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            strcmp(entry->d_name, MARK_NAME) == 0)
-            continue;
-        char *path = dlb_path_join(part, entry->d_name);
-        rc = path ? nftw(path, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS) : -1;
-        free(path);
-    }
-    if (dir)
-        (void)closedir(dir);
-    char *mark = dlb_path_join(part, MARK_NAME);
-    if (rc == 0 && (!mark || unlink(mark) != 0))
-        rc = -1;
-    free(mark);
-    return rc == 0 ? rmdir(part) : -1;
-}
 
 /* Whether `path` is `folder` or lies in it; both resolved. */
 static bool is_within(const char *path, const char *folder)
@@ -83,7 +50,7 @@ static int take_apart(struct dlb_convert_target *target, const char *path, const
                                             : strdup("."));
     if (part)
         target->part = dlb_mem_text(part);
-    else if (asprintf(&target->part, "%s" PART_WORD "%ld", target->path, (long)getpid()) < 0)
+    else if (asprintf(&target->part, "%s" DLB_PART_WORD "%ld", target->path, (long)getpid()) < 0)
         return dlb_fail_memory(err, path, strlen(path) + 32);
     target->inside = dlb_mem_check(dlb_path_join(target->part, name));
     return DLB_OK;
@@ -104,34 +71,39 @@ static char *resolve_source(const char *source)
     return real;
 }
 
-/* Only an empty folder, or one whose files are all known as parts of a data set, may be replaced.
- */
-static int check_known(const char *path, struct dlb_err *err)
+static int check_folder(const char *path, struct dlb_err *err)
 {
-    static const struct dlb_format no_format = {.name = "known"};
-    const struct dlb_format *format = &no_format;
     char foreign[128] = "";
-    struct stat st;
-    int best = 0;
+    const char *why = "";
+    int rc = dlb_owned_check(path, foreign, sizeof foreign, &why, err);
 
-    for (size_t i = 0; dlb_formats[i]; i++) {
-        const struct dlb_format *one = dlb_formats[i];
-        int likely = one->missing || !one->probe ? 0 : one->probe(path, &dlb_io_posix);
-        format = likely > best ? one : format;
-        best = likely > best ? likely : best;
-    }
-    if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode)) /* a file, or a link: only it is replaced */
-        return best > 0 ? DLB_OK
-                        : dlb_fail(err, DLB_ERR_TARGET_FOREIGN, path, DLB_NO_OFFSET,
-                                   "is not a data set that this program knows, so it is not "
-                                   "replaced: remove it yourself");
-    int rc = dlb_made_foreign(path, format, foreign, sizeof foreign, err);
     if (rc == DLB_END)
         rc = dlb_fail(err, DLB_ERR_TARGET_FOREIGN, path, DLB_NO_OFFSET,
-                      "holds \"%s\", which is not part of a %s data set, so it is not replaced: "
-                      "choose another name, or remove the folder yourself",
-                      foreign, format->name);
+                      "is not replaced: it holds \"%s\", %s; choose another target, or remove the "
+                      "folder yourself",
+                      foreign, why);
     return rc;
+}
+
+/* Only an empty folder, or what dlbench wrote and nobody added to, may be replaced. */
+static int check_known(const char *path, struct dlb_err *err)
+{
+    struct stat st;
+
+    if (lstat(path, &st) != 0)
+        return DLB_OK;
+    if (S_ISDIR(st.st_mode))
+        return check_folder(path, err);
+    if (S_ISLNK(st.st_mode))
+        return dlb_fail(err, DLB_ERR_TARGET_FOREIGN, path, DLB_NO_OFFSET,
+                        "is a symbolic link, which is not replaced: name what it points to as the "
+                        "target, or remove the link yourself");
+    return dlb_trailer_fits(path)
+               ? DLB_OK
+               : dlb_fail(err, DLB_ERR_TARGET_FOREIGN, path, DLB_NO_OFFSET,
+                          "is not replaced: it does not end as files of convert do, so another "
+                          "program or an older version wrote it; choose another target, or remove "
+                          "it yourself");
 }
 
 static int check_replaced(const struct dlb_convert_target *target, const char *resolved,
@@ -179,163 +151,60 @@ out:
     return rc;
 }
 
-/* What the mark says. The machine is known by its boot, or, after another one, by its name: that of
- * a container differs each time. */
-struct mark {
-    char id[DLB_MARK_ID], boot[DLB_MARK_ID], node[256];
-};
-
-static void name_machine(struct mark *mark)
-{
-    dlb_gen_mark_uuid("boot_id", mark->boot);
-    (void)gethostname(mark->node, sizeof mark->node - 1);
-}
-
-static bool read_mark(int fd, struct mark *mark)
-{
-    return pread(fd, mark, sizeof *mark, 0) == (ssize_t)sizeof *mark;
-}
-
-/* NFS may not lock across machines, so that a lock taken here says nothing of that process. */
-static bool is_elsewhere(const struct mark *mark)
-{
-    struct mark here = {.id = ""};
-
-    name_machine(&here);
-    return memcmp(mark->boot, here.boot, sizeof here.boot) != 0 &&
-           memcmp(mark->node, here.node, sizeof here.node) != 0;
-}
-
-/* Removes the folder of an earlier conversion to the same target, if that process is dead. A folder
- * without the mark is removed only if it is empty: either it is not ours, or its process was killed
- * before it wrote the mark. */
-static int take_leftover(const char *part, bool *removed, struct dlb_err *err)
-{
-    char *path = dlb_mem_check(dlb_path_join(part, MARK_NAME));
-    struct mark mark;
-    int rc = DLB_OK;
-
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    free(path);
-    if (fd < 0) {
-        *removed = errno == ENOENT && rmdir(part) == 0;
-        return DLB_OK;
-    }
-    /* A file system without locks has no guard against a second conversion. */
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        rc = dlb_fail(err, DLB_ERR_TARGET_BUSY, part, DLB_NO_OFFSET,
-                      "another convert writes to the same target: wait for it, or stop it");
-    else if (read_mark(fd, &mark) && is_elsewhere(&mark))
-        rc = dlb_fail(err, DLB_ERR_TARGET_BUSY, part, DLB_NO_OFFSET,
-                      "a convert on %.*s writes to the same target, or was killed: if it does not "
-                      "run there any more, remove this folder",
-                      (int)sizeof mark.node, mark.node);
-    else if (remove_part(part) != 0)
-        rc = dlb_fail_errno(err, part, DLB_NO_OFFSET, "removing the leftovers of a killed convert");
-    else
-        *removed = true;
-    (void)close(fd);
-    return rc;
-}
-
-static int take_leftovers(const struct dlb_convert_target *target,
-                          void (*removed)(void *ctx, const char *path), void *ctx,
-                          struct dlb_err *err)
-{
-    const char *name = name_of(target->path);
-    size_t len = strlen(name), n_word = strlen(PART_WORD);
-    DIR *dir = opendir(target->parent);
-    int rc = DLB_OK;
-
-    if (!dir)
-        return dlb_fail_errno(err, target->parent, DLB_NO_OFFSET, "listing the folder");
-    while (rc == DLB_OK) {
-        errno = 0;
-        const struct dirent *entry = readdir(dir);
-        if (!entry && errno != 0)
-            rc = dlb_fail_errno(err, target->parent, DLB_NO_OFFSET, "listing the folder");
-        if (!entry)
-            break;
-        const char *found = entry->d_name;
-        if (strncmp(found, name, len) != 0 || strncmp(found + len, PART_WORD, n_word) != 0)
-            continue;
-        const char *pid = found + len + n_word;
-        if (*pid == '\0' || pid[strspn(pid, "0123456789")] != '\0')
-            continue;
-        bool gone = false;
-        char *part = dlb_mem_check(dlb_path_join(target->parent, found));
-        rc = take_leftover(part, &gone, err);
-        if (gone && removed)
-            removed(ctx, part);
-        free(part);
-    }
-    (void)closedir(dir);
-    return rc;
-}
-
 /* Before the process ends because memory is short (core/base/mem.h). */
 static void put_in_order(void *ctx)
 {
-    dlb_remove_tree(AT_FDCWD, ((const struct dlb_convert_target *)ctx)->part);
+    const struct dlb_convert_target *target = ctx;
+    (void)dlb_part_remove(AT_FDCWD, target->part, name_of(target->path));
 }
 
-/* Synced, so that other machines see it. */
-static int write_mark(struct dlb_convert_target *target, const char *path, struct dlb_err *err)
-{
-    struct mark mark = {.id = ""};
+struct heard {
+    const struct dlb_convert_target *target;
+    bool put_back;
+};
 
-    dlb_gen_mark_uuid("uuid", mark.id);
-    name_machine(&mark);
-    memcpy(target->id, mark.id, sizeof target->id);
-    int rc = dlb_write_all(target->mark_fd, path, &mark, sizeof mark, err);
-    if (rc == DLB_OK && fsync(target->mark_fd) != 0)
-        rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "syncing to disk");
-    return rc;
+static void hear(void *ctx, enum dlb_convert_left what, const char *path)
+{
+    struct heard *heard = ctx;
+    const struct dlb_convert_target *target = heard->target;
+
+    heard->put_back = heard->put_back || what == DLB_CONVERT_PUT_BACK;
+    if (target->left)
+        target->left(target->ctx, what, path);
 }
 
-static int make_part(struct dlb_convert_target *target, struct dlb_err *err)
+/* Data that were put back are there from now on. */
+static int take_leftovers(const struct dlb_convert_target *target, const char *source,
+                          struct dlb_err *err)
 {
-    char *mark = dlb_mem_check(dlb_path_join(target->part, MARK_NAME));
-    int rc = DLB_OK;
+    struct heard heard = {target, false};
+    int rc = dlb_convert_take_leftovers(target->parent, name_of(target->path), hear, &heard, err);
 
-    if (mkdir(target->part, 0777) != 0) {
-        rc = dlb_fail_errno(err, target->part, DLB_NO_OFFSET, "making the temporary folder");
-        goto out;
-    }
-    target->mark_fd = open(mark, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (target->mark_fd < 0) {
-        rc = dlb_fail_errno(err, mark, DLB_NO_OFFSET, "marking the temporary folder");
-        (void)rmdir(target->part);
-        goto out;
-    }
-    if (flock(target->mark_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        rc = dlb_fail(err, DLB_ERR_TARGET_BUSY, target->part, DLB_NO_OFFSET,
-                      "another convert to the same target has just started: wait for it");
-    else
-        rc = write_mark(target, mark, err);
-    dlb_mem_at_exhaustion(put_in_order, target);
-out:
-    free(mark);
-    return rc;
+    return rc == DLB_OK && heard.put_back ? check_place(target, source, err) : rc;
 }
 
 int dlb_convert_target_open(struct dlb_convert_target *target, const char *path, const char *source,
-                            bool replace, void (*removed)(void *ctx, const char *path), void *ctx,
-                            struct dlb_err *err)
+                            bool replace, dlb_convert_left_fn *left, void *ctx, struct dlb_err *err)
 {
-    *target = (struct dlb_convert_target){.mark_fd = -1, .replace = replace};
+    *target =
+        (struct dlb_convert_target){.mark_fd = -1, .replace = replace, .left = left, .ctx = ctx};
     int rc = take_apart(target, path, NULL, err);
     if (rc == DLB_OK)
         rc = check_place(target, source, err);
     if (rc == DLB_OK)
-        rc = take_leftovers(target, removed, ctx, err);
-    return rc == DLB_OK ? make_part(target, err) : rc;
+        rc = take_leftovers(target, source, err);
+    if (rc != DLB_OK)
+        return rc;
+    rc = dlb_part_make(target->part, target->id, &target->mark_fd, err);
+    if (target->mark_fd >= 0)
+        dlb_mem_at_exhaustion(put_in_order, target);
+    return rc;
 }
 
 int dlb_convert_target_visit(struct dlb_convert_target *target, const char *path, const char *part,
                              const char *id, struct dlb_err *err)
 {
-    struct mark mark;
+    struct dlb_part_mark mark;
 
     *target = (struct dlb_convert_target){.mark_fd = -1, .guest = true};
     int rc = take_apart(target, path, part, err);
@@ -344,10 +213,10 @@ int dlb_convert_target_visit(struct dlb_convert_target *target, const char *path
     /* NFS remembers that a file was not there. Opening its folder asks the server again. */
     int folder = open(part, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0) {
-        target->mark_fd = openat(folder, MARK_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        target->mark_fd = dlb_part_open_mark(folder, O_RDONLY);
         (void)close(folder);
     }
-    if (target->mark_fd >= 0 && id[0] && read_mark(target->mark_fd, &mark) &&
+    if (target->mark_fd >= 0 && id[0] && dlb_part_read_mark(target->mark_fd, &mark) &&
         strncmp(mark.id, id, sizeof mark.id) == 0)
         return DLB_OK;
     return dlb_fail(err, DLB_ERR_RANKS_DATA, part, DLB_NO_OFFSET,
@@ -385,22 +254,46 @@ int dlb_convert_target_sync(const struct dlb_convert_target *target, struct dlb_
     return rc == 0 ? DLB_OK : dlb_fail_errno(err, target->part, DLB_NO_OFFSET, "syncing to disk");
 }
 
+/* The data that were replaced are removed, as far as dlbench wrote them. */
+static void remove_old(const struct dlb_convert_target *target, const char *aside)
+{
+    if (!dlb_owned_remove(AT_FDCWD, aside) && target->left)
+        target->left(target->ctx, DLB_CONVERT_KEPT, aside);
+}
+
+static int step_aside(const struct dlb_convert_target *target, const char *aside,
+                      struct dlb_err *err)
+{
+    struct stat old, new, st;
+
+    if (lstat(aside, &st) == 0)
+        return dlb_fail(
+            err, DLB_ERR_TARGET_EXISTS, aside, DLB_NO_OFFSET,
+            "has the name that the replaced data get for a moment: rename or remove it");
+    if (lstat(target->path, &old) != 0 || lstat(target->inside, &new) != 0)
+        return dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "renaming the old data");
+    const struct dlb_part_swap swap = {old.st_ino, new.st_ino};
+    int rc = dlb_part_note_swap(target->part, &swap, err);
+    if (rc == DLB_OK && rename(target->path, aside) != 0)
+        rc = dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "renaming the old data");
+    return rc;
+}
+
 /* For file systems that cannot exchange two names: renames the old data away, and back if the new
- * data cannot be renamed to their place. */
+ * data cannot be renamed to their place. A kill in between is settled by the next conversion
+ * (leftover.h). */
 static int swap_in_steps(const struct dlb_convert_target *target, struct dlb_err *err)
 {
-    char *aside = NULL;
-    int rc = DLB_OK;
+    char pid[24];
 
-    if (asprintf(&aside, "%s.old-%ld", target->path, (long)getpid()) < 0)
-        return dlb_fail_memory(err, target->path, strlen(target->path) + 32);
-    if (rename(target->path, aside) != 0) {
-        rc = dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "renaming the old data");
-    } else if (rename(target->inside, target->path) != 0) {
+    (void)snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    char *aside = dlb_mem_check(dlb_convert_old_name(target->path, pid));
+    int rc = step_aside(target, aside, err);
+    if (rc == DLB_OK && rename(target->inside, target->path) != 0) {
         rc = dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "renaming the finished data");
         (void)rename(aside, target->path);
-    } else {
-        (void)nftw(aside, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
+    } else if (rc == DLB_OK) {
+        remove_old(target, aside);
     }
     free(aside);
     return rc;
@@ -432,9 +325,23 @@ static int put_in_place(const struct dlb_convert_target *target, struct dlb_err 
                : dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "renaming the finished data");
 }
 
-int dlb_convert_target_commit(struct dlb_convert_target *target, struct dlb_err *err)
+/* By its list a later conversion knows that it may replace a folder. A file ends with a trailer. */
+static int list_files(const struct dlb_convert_target *target, const struct dlb_format *format,
+                      struct dlb_err *err)
 {
-    int rc = put_in_place(target, err);
+    struct stat st;
+
+    return lstat(target->inside, &st) == 0 && S_ISDIR(st.st_mode)
+               ? dlb_listed_save(target->inside, format, err)
+               : DLB_OK;
+}
+
+int dlb_convert_target_commit(struct dlb_convert_target *target, const struct dlb_format *format,
+                              struct dlb_err *err)
+{
+    int rc = list_files(target, format, err);
+    if (rc == DLB_OK)
+        rc = put_in_place(target, err);
     int parent = rc == DLB_OK ? open(target->parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
     if (parent >= 0) {
@@ -448,10 +355,12 @@ int dlb_convert_target_commit(struct dlb_convert_target *target, struct dlb_err 
 static void remove_own(const struct dlb_convert_target *target)
 {
     char *gone = NULL;
-    bool named = asprintf(&gone, "%s" PART_WORD "0%ld", target->path, (long)getpid()) >= 0;
+    bool named = asprintf(&gone, "%s" DLB_PART_WORD "0%ld", target->path, (long)getpid()) >= 0;
     bool renamed = named && rename(target->part, gone) == 0;
 
-    (void)remove_part(renamed ? gone : target->part);
+    const char *part = renamed ? gone : target->part;
+    if (!dlb_part_remove(AT_FDCWD, part, name_of(target->path)) && target->left)
+        target->left(target->ctx, DLB_CONVERT_KEPT, part);
     if (named)
         free(gone);
 }

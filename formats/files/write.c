@@ -61,7 +61,8 @@ int dlb_files_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_
         worker->sample.len_bytes = 0;
         rc = gen->codec->make(gen->opts, unit, &worker->sample, err);
         if (rc == DLB_OK)
-            rc = dlb_gen_write_file(path, worker->sample.data, worker->sample.len_bytes, err);
+            rc = dlb_gen_write_file(gen->path, path, worker->sample.data, worker->sample.len_bytes,
+                                    err);
         if (rc == DLB_OK) {
             atomic_fetch_add(&worker->n_written, 1);
             atomic_fetch_add(&worker->n_bytes, worker->sample.len_bytes);

@@ -1,5 +1,7 @@
 #include "formats/generate/file.h"
 
+#include "core/base/beneath.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -67,15 +69,64 @@ static void set_direct(struct dlb_gen_file *file, bool direct)
     file->tried = true;
 }
 
+/* What a gen that was killed left under the name is removed: whatever else has that name, its bytes
+ * are not written to. */
+static int open_temporary(const struct dlb_gen_file *file)
+{
+    int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(file->folder, file->temporary, flags, 0666);
+
+    if (fd < 0 && errno == EEXIST && unlinkat(file->folder, file->temporary, 0) == 0)
+        fd = openat(file->folder, file->temporary, flags, 0666);
+    return fd;
+}
+
+static void close_folder(const struct dlb_gen_file *file)
+{
+    if (file->folder >= 0)
+        (void)close(file->folder);
+}
+
 int dlb_gen_file_open(struct dlb_gen_file *file, const char *path, struct dlb_err *err)
 {
-    *file = (struct dlb_gen_file){.fd = -1, .path = path, .temporary = dlb_gen_temporary(path)};
+    *file = (struct dlb_gen_file){.fd = -1,
+                                  .path = path,
+                                  .folder = AT_FDCWD,
+                                  .name = path,
+                                  .temporary = dlb_gen_temporary(path)};
     if (!file->temporary)
         return dlb_fail_memory(err, path, strlen(path) + sizeof "..part");
-    file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    file->fd = open_temporary(file);
     if (file->fd >= 0)
         return DLB_OK;
     int rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
+    free(file->temporary);
+    return rc;
+}
+
+static int open_beneath(struct dlb_gen_file *file, const char *root, const char *path,
+                        struct dlb_err *err)
+{
+    const char *below = path + strlen(root) + (root[strlen(root) - 1] != '/');
+
+    *file = (struct dlb_gen_file){.fd = -1, .path = path, .folder = -1};
+    int at = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (at >= 0) {
+        file->folder = dlb_beneath(at, below, &file->name);
+        int code = errno;
+        (void)close(at);
+        errno = code;
+    }
+    if (file->folder >= 0 && !(file->temporary = dlb_gen_temporary(file->name))) {
+        close_folder(file);
+        return dlb_fail_memory(err, path, strlen(path) + sizeof "..part");
+    }
+    if (file->folder >= 0)
+        file->fd = open_temporary(file);
+    if (file->fd >= 0)
+        return DLB_OK;
+    int rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
+    close_folder(file);
     free(file->temporary);
     return rc;
 }
@@ -85,7 +136,8 @@ int dlb_gen_file_open_nameless(struct dlb_gen_file *file, const char *folder, st
     char *name = NULL;
 
     *file = (struct dlb_gen_file){.fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600),
-                                  .path = folder};
+                                  .path = folder,
+                                  .folder = AT_FDCWD};
     if (file->fd >= 0)
         return DLB_OK;
     /* Not every file system has such files; elsewhere the name is removed at once. */
@@ -167,19 +219,22 @@ int dlb_gen_file_finish(struct dlb_gen_file *file, int rc, struct dlb_err *err)
         rc = flush(file, err);
     if (close(file->fd) != 0 && rc == DLB_OK)
         rc = dlb_gen_fail_write(err, file->path, DLB_NO_OFFSET, "writing");
-    if (rc == DLB_OK && file->temporary && rename(file->temporary, file->path) != 0)
+    if (rc == DLB_OK && file->temporary &&
+        renameat(file->folder, file->temporary, file->folder, file->name) != 0)
         rc = dlb_gen_fail_write(err, file->path, DLB_NO_OFFSET, "renaming the finished file");
     if (rc != DLB_OK && file->temporary)
-        (void)unlink(file->temporary);
+        (void)unlinkat(file->folder, file->temporary, 0);
+    close_folder(file);
     free(file->chunk);
     free(file->temporary);
     return rc;
 }
 
-int dlb_gen_write_file(const char *path, const void *data, size_t n_bytes, struct dlb_err *err)
+int dlb_gen_write_file(const char *root, const char *path, const void *data, size_t n_bytes,
+                       struct dlb_err *err)
 {
     struct dlb_gen_file file;
-    int rc = dlb_gen_file_open(&file, path, err);
+    int rc = root ? open_beneath(&file, root, path, err) : dlb_gen_file_open(&file, path, err);
 
     if (rc != DLB_OK)
         return rc;

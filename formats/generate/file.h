@@ -28,7 +28,9 @@ int dlb_gen_make_folder(const char *path, struct dlb_err *err);
 struct dlb_gen_file {
     int fd;
     const char *path;  /* borrowed */
-    char *temporary;   /* path while it is written; owned; NULL: it has no name */
+    int folder;        /* that holds it; AT_FDCWD: the names are paths */
+    const char *name;  /* below the folder; borrowed */
+    char *temporary;   /* name while it is written; owned; NULL: it has no name */
     uint8_t *chunk;    /* owned; NULL until the first write */
     size_t n_chunk;    /* bytes in it */
     uint64_t at_bytes; /* of the chunk in the file */
@@ -45,8 +47,10 @@ int dlb_gen_file_patch(struct dlb_gen_file *file, uint64_t offset_bytes, const v
                        size_t n_bytes, struct dlb_err *err);
 int dlb_gen_file_finish(struct dlb_gen_file *file, int rc, struct dlb_err *err);
 
-/* A whole file at once. */
-int dlb_gen_write_file(const char *path, const void *data, size_t n_bytes, struct dlb_err *err);
+/* A whole file at once. `root`: a folder above it; links below are not followed, they fail. NULL:
+ * the folder that holds it may be behind a link. */
+int dlb_gen_write_file(const char *root, const char *path, const void *data, size_t n_bytes,
+                       struct dlb_err *err);
 
 /* The hidden path beside `path` that is written first and then renamed to it; malloced; NULL when
  * memory is short. */

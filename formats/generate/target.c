@@ -6,7 +6,9 @@
 #include "core/base/units.h"
 #include "formats/format.h"
 #include "formats/generate/file.h"
+#include "formats/generate/listed.h"
 #include "formats/generate/manifest.h"
+#include "formats/generate/owned.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +27,7 @@ static int check_fresh(const struct dlb_gen *gen, struct dlb_err *err)
     char foreign[64] = "";
     struct statvfs fs;
 
-    int rc = dlb_made_foreign(gen->path, NULL, foreign, sizeof foreign, err);
+    int rc = dlb_owned_check_fresh(gen->path, foreign, sizeof foreign, err);
     if (rc == DLB_END)
         return dlb_fail(err, DLB_ERR_TARGET_FOREIGN, gen->path, DLB_NO_OFFSET,
                         "holds \"%s\", which gen did not write: choose an empty or new folder as "
@@ -45,6 +47,20 @@ static int check_fresh(const struct dlb_gen *gen, struct dlb_err *err)
                         dlb_bytes_text((uint64_t)fmin(need, 0x1p63), needed, sizeof needed),
                         dlb_bytes_text((uint64_t)left, left_text, sizeof left_text));
     return DLB_OK;
+}
+
+/* Behind a link gen would write to, and remove, what is somewhere else. */
+static int check_links(const struct dlb_gen *gen, struct dlb_err *err)
+{
+    char link[96] = "";
+    int rc = dlb_owned_check_links(gen->path, link, sizeof link, err);
+
+    if (rc == DLB_END)
+        return dlb_fail(err, DLB_ERR_TARGET_FOREIGN, gen->path, DLB_NO_OFFSET,
+                        "holds the link \"%s\", which gen did not make and does not follow: remove "
+                        "the link, or choose another dataset.path",
+                        link);
+    return rc;
 }
 
 /* Resumes the data set that the mark names, or writes a mark. `done`: the data set was complete and
@@ -111,6 +127,8 @@ int dlb_gen_target_open(struct dlb_gen_target *target, const struct dlb_gen *gen
     }
     rc = dlb_gen_make_folder(gen->path, err);
     if (rc == DLB_OK)
+        rc = check_links(gen, err);
+    if (rc == DLB_OK)
         rc = take(target, gen, mark_path, done, err);
     if (rc == DLB_OK) /* also after a gen that was killed during a repair */
         rc = dlb_made_check(gen, true, &target->made, err);
@@ -171,7 +189,7 @@ int dlb_gen_target_finish(struct dlb_gen_target *target, const struct dlb_gen *g
     if (rc == DLB_OK && gen->format->generator->describe)
         rc = gen->format->generator->describe(gen, manifest, err);
     if (rc == DLB_OK)
-        rc = dlb_made_note(gen, err);
+        rc = dlb_listed_save(gen->path, gen->format, err);
     if (rc == DLB_OK)
         rc = dlb_manifest_save(gen->path, manifest, err);
     if (rc == DLB_OK && unlink(mark_path) != 0)

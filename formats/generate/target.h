@@ -1,8 +1,8 @@
 /* The folder that gen writes into: whether gen may write there, whether the data are complete, and
  * the lock against a second gen.
  *
- * Floor 2. Control thread. Uses the manifest, the mark and the list of files (manifest.h, mark.h,
- * made.h), which do not know each other. */
+ * Floor 2. Control thread. Uses the manifest, the mark and what knows the files (manifest.h,
+ * mark.h, made.h, owned.h). */
 #ifndef DLB_FORMATS_GENERATE_TARGET_H
 #define DLB_FORMATS_GENERATE_TARGET_H
 

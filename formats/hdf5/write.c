@@ -6,6 +6,7 @@
 
 #include "formats/codec.h"
 #include "formats/generate/file.h"
+#include "formats/generate/trailer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,9 @@ int dlb_hdf5_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_w
         return DLB_OK;
     }
     temporary = dlb_gen_temporary(path);
+    if (temporary)
+        (void)unlink(
+            temporary); /* left by a gen that was killed; the library would follow a link */
     int rc = temporary ? gen_plan(gen, &plan, err) : dlb_fail_memory(err, path, strlen(path) + 1);
     if (rc == DLB_OK)
         rc = dlb_hdf5_out_open(&out, temporary, &plan, err);
@@ -184,7 +188,10 @@ int dlb_hdf5_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_er
 
 int dlb_hdf5_writer_finish(void *wr, struct dlb_err *err)
 {
-    return dlb_hdf5_out_finish(&((struct dlb_hdf5_writer *)wr)->out, err);
+    struct dlb_hdf5_writer *writer = wr;
+    int rc = dlb_hdf5_out_finish(&writer->out, err);
+
+    return rc == DLB_OK ? dlb_trailer_add(writer->path, err) : rc;
 }
 
 void dlb_hdf5_writer_close(void *wr)

@@ -233,7 +233,7 @@ static int write_index(const char *path, const struct wanted *want, const struct
         at += length * dlb_element_bytes(want->element);
     }
     dlb_little_put(documents + n * 8, n, 8);
-    int rc = dlb_gen_write_file(path, index, n_bytes, err);
+    int rc = dlb_gen_write_file(NULL, path, index, n_bytes, err);
     free(index);
     return rc;
 }

@@ -375,10 +375,13 @@ if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=500k tmpfs smal
         expect [ -z "$(ls -A small)" ]
     done
     # What was to be replaced is still there.
-    mkdir -p small/dst/a && echo kept >small/dst/a/b.jpg
-    run "$dlbench" convert src small/dst --format files --overwrite
-    expect_exit 3
-    expect grep -q kept small/dst/a/b.jpg
+    mkdir few && cp -r src/class_0001 few/ && find few -name '*.bin' | sed 2q | sort >few.txt
+    find few -name '*.bin' | sort | comm -23 - few.txt | xargs rm
+    run "$dlbench" convert few small/dst --format files --from files --set dataset.codec=raw
+    expect_exit 0
+    (cd small/dst && find . -type f -exec sha256sum {} +) >few.txt
+    expect_error E_NO_SPACE 3 "$dlbench" convert src small/dst --format files --overwrite
+    expect [ "$(cd small/dst && find . -type f -exec sha256sum {} +)" = "$(cat few.txt)" ]
     expect [ "$(ls -A small)" = dst ]
     umount small
 else

@@ -1,6 +1,7 @@
 /* What gen leaves beside the data: manifest, mark of an unfinished gen, and list of lengths. Form
  * feeds divide the input into the three. */
 #include "formats/format.h"
+#include "formats/generate/listed.h"
 #include "formats/generate/made.h"
 #include "formats/generate/manifest.h"
 #include "formats/generate/mark.h"

@@ -27,7 +27,7 @@ must_find formats/format.h '#include "format.h"' 'not a path from the root'
 must_find formats/files/fmt_files.c '#include <archive.h>' '<archive.h> belongs to'
 must_find formats/files/fmt_files.c '#include <bzlib.h>' '<bzlib.h> is unknown'
 must_find formats/files/write.h '#include "formats/tokens/megatron.h"' 'is private to formats/tokens'
-must_find formats/generate/made.h '#include "formats/convert/convert.h"' 'comes back to itself'
+must_find formats/generate/owned.h '#include "formats/convert/convert.h"' 'comes back to itself'
 must_find formats/formats.def 'X(nothing)' 'X(nothing) has no fmt_nothing.c below formats'
 # A format outside of formats/ is held to the same.
 must_find tests/skeleton/formats.def 'X(nothing)' 'X(nothing) has no fmt_nothing.c below tests/skeleton'

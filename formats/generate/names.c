@@ -1,0 +1,69 @@
+#include "formats/generate/names.h"
+
+#include "formats/format.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* `pattern`: n letters. */
+static bool fits_one(const char *pattern, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (pattern[i] == '*')
+            return *name && !strchr(name, '/');
+        if (pattern[i] != '#') {
+            if (*name++ != pattern[i])
+                return false;
+            continue;
+        }
+        if (!is_digit(*name++))
+            return false;
+        while ((i + 1 == n || pattern[i + 1] != '#') && is_digit(*name))
+            name++;
+    }
+    return *name == '\0';
+}
+
+bool dlb_names_fit(const char *patterns, const char *name)
+{
+    for (const char *at = patterns; at && *at;) {
+        size_t n = strcspn(at, " ");
+        if (fits_one(at, n, name))
+            return true;
+        at += n + (at[n] == ' ');
+    }
+    return false;
+}
+
+bool dlb_names_fit_folder(const char *patterns, const char *name)
+{
+    for (const char *at = patterns; at && *at;) {
+        size_t n = strcspn(at, " ");
+        for (size_t i = 0; i < n; i++)
+            if (at[i] == '/' && fits_one(at, i, name))
+                return true;
+        at += n + (at[n] == ' ');
+    }
+    return false;
+}
+
+bool dlb_names_made(const char *name)
+{
+    for (size_t i = 0; dlb_formats[i]; i++)
+        if (dlb_names_fit(dlb_formats[i]->made, name))
+            return true;
+    return false;
+}
+
+bool dlb_names_made_folder(const char *name)
+{
+    for (size_t i = 0; dlb_formats[i]; i++)
+        if (dlb_names_fit_folder(dlb_formats[i]->made, name))
+            return true;
+    return false;
+}
