@@ -200,6 +200,7 @@ class Source:
             "python": sys.version.split()[0],
             "interpreter": sys.executable,
             "iterable": not self.exact,
+            "iterable_dataset": self.iterable and self.dataset is not None,
             "samples": self.n_samples if self.exact else None,
             "start_method": method if get("loader.num_workers") else None,
             "threads": torch.get_num_threads(),
@@ -224,6 +225,7 @@ class Server:
         self.channel, self.source, self.batches, self.kept = channel, source, batches, kept
         self.iterator, self.batch, self.pages = None, None, None
         self.n_epochs, self.n_taken, self.n_samples, self.window, self.opened, self.opened_ns = 0, 0, 0, None, None, 0
+        self.had_batches = False  # in an epoch before
         self.foreseen_ns, self.is_ahead = None, False  # the next NEXT; whether it is answered
 
     def say(self, kind, a=0, b=0, c=0, d=0, e=0, f=0, g=0):
@@ -264,9 +266,7 @@ class Server:
             try:
                 self.batch, worker, ready_ns, stamped = self.source.opened(next(self.iterator), worker)
             except StopIteration:
-                self.iterator = None
-                self.n_epochs += 1
-                return self.say(END)
+                return self.end()
         self.n_taken += 1
         board = None if self.kept else self.source.board
         taken_ns = board.add(STAMP_NEXT, asked_ns) if board else time.monotonic_ns()
@@ -277,6 +277,19 @@ class Server:
         copied_ns = time.monotonic_ns()
         self.check_end(n_samples)
         return self.say(BATCH, n_samples, n_bytes, asked_ns, ready_ns, taken_ns, copied_ns, worker)
+
+    def end(self):
+        """Of an epoch. A generator has one alone, and no training has epochs without a batch."""
+        if self.had_batches and self.n_taken == 0:
+            raise Refused(
+                "PYTHON_ONE_EPOCH",
+                "epoch %d has no batch, and an epoch before had some: what gives them can be iterated once, as a generator can: return an "
+                "object whose __iter__ begins anew" % self.n_epochs,
+            )
+        self.iterator = None
+        self.n_epochs += 1
+        self.had_batches = self.had_batches or self.n_taken > 0
+        self.say(END)
 
     def check_end(self, n_samples):
         """Whether the epoch may still come to its end, after so many samples more."""

@@ -22,7 +22,8 @@ void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *judge
  * the interpreter said of itself (cells[].python), with the arguments that the user's module has
  * values for and the settings that a loader of the user's own was given; or NULL. `j` knows which
  * keys make no difference, so that DataLoader's default holds for them, and whether dlbench's own
- * cell has ragged samples; or NULL. */
+ * cell has ragged samples; or NULL. `iterable`: what the plan has, for a `python` that does not
+ * tell. */
 void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *python,
                       const struct dlb_judgement *j, char *text, size_t n_text);
 

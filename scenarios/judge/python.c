@@ -73,6 +73,14 @@ static uint64_t left_out(const struct dlb_spec *spec)
     return spec->loader.drop_last ? n_workers * ((uint64_t)spec->loader.batch_size - 1) : 0;
 }
 
+/* Whether an epoch's samples are known by their count alone: of iterable data, and of a loader of
+ * the user's own. Of data that Python alone reads, the interpreter knows which they are. */
+static bool is_counted(const struct dlb_plan_cell *planned, const json_t *python)
+{
+    return planned->iterable || planned->spec->python.loader[0] ||
+           json_is_true(json_object_get(python, "iterable_dataset"));
+}
+
 /* Samples of iterable data are counted, and not known by a number. */
 static void note_length(const struct dlb_spec *spec, const struct dlb_cell_result *shown,
                         uint32_t number, json_t *notes)
@@ -122,7 +130,7 @@ void dlb_note_python(const struct dlb_plan_cell *planned, const struct dlb_judge
     double stamps = dlb_json_number(shown->python, "stamps_frac");
     double garbage = garbage_frac(shown->python);
     note_once(planned->spec, shown, number, notes);
-    if (planned->iterable)
+    if (is_counted(planned, shown->python))
         note_length(planned->spec, shown, number, notes);
     if (stamps > STAMPS_NOTED)
         dlb_note(notes, DLB_NOTE_PYTHON_STAMPS_COST,

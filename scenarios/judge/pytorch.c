@@ -57,6 +57,14 @@ bool dlb_pytorch_is_ragged(const struct dlb_plan *plan, const struct dlb_spec *s
            host->n_bytes / host->n_samples < host->max_payload_bytes;
 }
 
+/* Whether DataLoader takes the data set for iterable. Of one that Python alone reads, only the
+ * interpreter knows; `planned` is the kind that dlbench's own reader has. */
+static bool is_iterable(const json_t *python, bool planned)
+{
+    const json_t *told = json_object_get(python, "iterable_dataset");
+    return json_is_boolean(told) ? json_is_true(told) : planned;
+}
+
 /* Arguments, one after the other. */
 struct line {
     char *text;
@@ -205,7 +213,7 @@ void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *
                                none     ? ": it takes none of the settings"
                                : own[0] ? ": "
                                         : "(dataset, ");
-    append_all(&line, spec, iterable);
+    append_all(&line, spec, is_iterable(python, iterable));
     line.at += (size_t)snprintf(text + line.at, n_text - line.at, "%s", own[0] ? "" : ")");
     append_comments(&line, spec);
 }

@@ -78,6 +78,13 @@ static void epochs_of_iterable_data_have_a_length(void **state)
     notes("loader.drop_last=true", true, json_object(), 86, code, false); /* 2 x 7 */
     notes("loader.drop_last=true", true, json_object(), 85, code, true);
     notes("loader.drop_last=false", false, json_object(), 99, code, false); /* the cell fails */
+    /* Of data that Python alone reads, the interpreter knows. */
+    notes("loader.drop_last=false", false, json_pack("{sb}", "iterable_dataset", 1), 99, code,
+          true);
+    notes("loader.drop_last=false", false, json_pack("{sb}", "iterable_dataset", 0), 99, code,
+          false);
+    notes("python.loader=train.py:make", false, json_pack("{sb}", "iterable_dataset", 0), 200, code,
+          true);
 }
 
 static void stamps_have_a_cost(void **state)

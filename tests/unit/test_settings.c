@@ -94,6 +94,13 @@ static void test_the_modules_own_arguments(void **state)
     pastes(spec, json_pack("{s[s], s[s]}", "given", "batch_sampler", "made", "batch_sampler"),
            "DataLoader(dataset, num_workers=0, pin_memory=False, "
            "batch_sampler=batch_sampler(dataset))");
+    /* Iterable data has its own order and its own ranks, which the interpreter alone knows of. */
+    pastes(spec, json_pack("{s[], sb}", "given", "iterable_dataset", 1),
+           "DataLoader(dataset, batch_size=32, num_workers=0, pin_memory=False, drop_last=False)");
+    spec->run.world = 2;
+    pastes(spec, json_pack("{s[], sb}", "given", "iterable_dataset", 1),
+           "DataLoader(dataset, batch_size=32, num_workers=0, pin_memory=False, drop_last=False)");
+    spec->run.world = 1;
     /* A loader of the user's own was given what it has parameters for. */
     (void)snprintf(spec->python.loader, sizeof(spec->python.loader), "train.py:make_loader");
     pastes(spec, json_pack("{s[sss]}", "accepted", "batch_size", "num_workers", "shuffle"),

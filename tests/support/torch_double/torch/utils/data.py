@@ -43,6 +43,8 @@ class DataLoader:
     def __init__(self, dataset, batch_size=1, shuffle=False, num_workers=0, pin_memory=False, drop_last=False, timeout=0,
                  prefetch_factor=None, persistent_workers=False, generator=None, collate_fn=None, worker_init_fn=None,
                  sampler=None, batch_sampler=None):
+        if isinstance(dataset, IterableDataset) and (shuffle or sampler or batch_sampler):
+            raise ValueError("DataLoader with IterableDataset: expected unspecified shuffle and sampler")
         self.sampler, self.batches = sampler, batch_sampler
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
         self.num_workers, self.collate, self.init = num_workers, collate_fn or stacked, worker_init_fn
