@@ -1,6 +1,7 @@
 """Counts a batch's samples and bytes, and copies it as .to() does from pageable memory. Part of loaders/torch/serve.py."""
 
 import ctypes
+import dataclasses
 import mmap
 import os
 
@@ -43,6 +44,9 @@ class Batches:
         elif hasattr(batch, "values") and hasattr(batch, "keys"):
             for one in batch.values():
                 self.tensors(one, out)
+        elif dataclasses.is_dataclass(batch):
+            for field in dataclasses.fields(batch):
+                self.tensors(getattr(batch, field.name, None), out)
         elif self.numpy and isinstance(batch, self.numpy.ndarray) and batch.dtype.kind in NUMBERS:
             out.append(self.of_array(batch))
         return out

@@ -134,9 +134,13 @@ def called(function, what, spec, args):
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return function(**args)
+        signature = None
     try:
-        signature.bind(**args)
+        if signature:
+            signature.bind(**args)
     except TypeError as why:
         raise Refused("PYTHON_ARGS", '%s: %s = "%s" takes %s' % (why, what, spec, signature)) from None
-    return function(**args)
+    out = function(**args)
+    if out is None:
+        raise Refused("PYTHON_NAME", '%s = "%s" returned None: does it end without a return?' % (what, spec))
+    return out

@@ -7,6 +7,7 @@ A stamp adds to two numbers of its process's own row: nothing is locked.
 
 import gc
 import mmap
+import operator
 import os
 import struct
 import time
@@ -14,6 +15,7 @@ import types
 from typing import Any, NamedTuple
 
 import torch.utils.data
+from dlbench_errors import AtSample, at_samples
 from dlbench_trace import NO_SAMPLE, WINDOW, Rings
 from torch.utils.data import IterableDataset, get_worker_info
 
@@ -300,7 +302,10 @@ class Samples:
     def __getitem__(self, i):
         self.board.asked(i)
         start_ns = time.monotonic_ns()
-        out = self.dataset[i]
+        try:
+            out = self.dataset[i]
+        except (Exception, SystemExit) as why:
+            raise AtSample("sample %s" % (i,)) from why
         self.board.add(GETITEM, start_ns)
         self.board.answered()
         return out
@@ -324,7 +329,12 @@ class Samples:
         out, dataset, n = [], self.dataset, 1
         since_ns = time.monotonic_ns()
         while len(out) < len(indices):
-            some = [dataset[i] for i in indices[len(out) : len(out) + n]]
+            asked = iter(indices[len(out) : len(out) + n])
+            try:
+                some = [dataset[i] for i in asked]
+            except (Exception, SystemExit) as why:
+                at = min(len(out) + n, len(indices)) - operator.length_hint(asked) - 1
+                raise AtSample("sample %s" % (indices[at],)) from why
             now_ns = time.monotonic_ns()
             row[GOT] += len(some)
             row[GOT_NS] += now_ns - since_ns
@@ -341,7 +351,10 @@ class Samples:
         count(counts, indices)
         self.board.answered()
         start_ns = time.monotonic_ns()
-        out = self.dataset.__getitems__(indices)
+        try:
+            out = self.dataset.__getitems__(indices)
+        except (Exception, SystemExit) as why:
+            raise at_samples(list(indices)) from why
         self.board.add(GETITEM, start_ns, len(indices))
         return out
 
@@ -354,12 +367,16 @@ class Stream(IterableDataset):
 
     def __iter__(self):
         samples, board = iter(self.dataset), self.board
+        row = (_open.get(board.path) or board.map())[0]
+        before = row[GOT]
         while True:
             start_ns = time.monotonic_ns()
             try:
                 one = next(samples)
             except StopIteration:
                 return
+            except (Exception, SystemExit) as why:
+                raise AtSample("sample %d of a worker's stream" % (row[GOT] - before)) from why
             board.add(GETITEM, start_ns)
             yield one
 

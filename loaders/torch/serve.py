@@ -20,6 +20,7 @@ import gc
 import inspect
 import json
 import multiprocessing
+import multiprocessing.connection
 import multiprocessing.util
 import os
 import select
@@ -43,6 +44,7 @@ ANSWER = struct.Struct("<8Q")
 FOREVER = 2**64 - 1
 STAMP_NEXT = 3  # dlbench_stamps.NEXT
 SOON_NS = 1000000  # a batch that takes no longer was there when it was asked for, if no stamp tells
+ENDS_S = 1  # how long a worker may take to end behind its last message
 WEIGHT_BYTES = 33500000  # just below the 32 MiB up to which a freed block raises malloc's limits
 
 
@@ -220,6 +222,18 @@ def n_own_workers(loader):
     return max(n if isinstance(n, int) else 0, seen)
 
 
+def ended_worker(iterator):
+    """An exception that tells of a worker of DataLoader's that ended, if there is one; it may be about to."""
+    workers = [one for one in getattr(iterator, "_workers", ()) if hasattr(one, "sentinel")]
+    if workers:
+        multiprocessing.connection.wait([one.sentinel for one in workers], ENDS_S)
+    for i, one in enumerate(workers):
+        if one.exitcode is not None:
+            how = "with exit code %d" % one.exitcode if one.exitcode >= 0 else "by signal %d" % -one.exitcode
+            return Refused("PYTHON_RAISED", "worker %d of DataLoader ended %s: does its code call sys.exit?" % (i, how))
+    return None
+
+
 class Server:
     def __init__(self, channel, source, batches, kept):
         self.channel, self.source, self.batches, self.kept = channel, source, batches, kept
@@ -267,6 +281,8 @@ class Server:
                 self.batch, worker, ready_ns, stamped = self.source.opened(next(self.iterator), worker)
             except StopIteration:
                 return self.end()
+            except (OSError, EOFError) as why:  # what a worker that ended has left behind is not there
+                raise ended_worker(self.iterator) or why
         self.n_taken += 1
         board = None if self.kept else self.source.board
         taken_ns = board.add(STAMP_NEXT, asked_ns) if board else time.monotonic_ns()
