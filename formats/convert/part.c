@@ -19,8 +19,8 @@
 #define MARK_NAME ".dlbench-convert"
 #define SWAP_NAME ".dlbench-swap"
 #define SWAP_TEXT "old %" PRIu64 "\nnew %" PRIu64 "\n"
-#define SWAP_NAMES SWAP_NAME " " SWAP_NAME ".#.tmp " SWAP_NAME ".#-#.tmp" /* core/base/io_write.c  \
-                                                                           */
+/* As core/base/io_write.c names files that are being written. */
+#define SWAP_NAMES SWAP_NAME " " SWAP_NAME ".#.tmp " SWAP_NAME ".#-#.tmp"
 /* In the folder of a share: kept.c, and the list of webdataset's shards. */
 #define SHARE_NAMES                                                                                \
     "keys kept written read .dlbench-manifest.json .dlbench-manifest.json.#.tmp "                  \
