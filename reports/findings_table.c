@@ -329,7 +329,7 @@ static void write_table(const json_t *doc, const char *pipeline, bool has_legend
     free(table);
 }
 
-/* By whom the cells of Python were loaded. */
+/* Names the loader of the table's PyTorch cells. */
 static const char *whose(const json_t *doc)
 {
     const json_t *cell;

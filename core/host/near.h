@@ -14,8 +14,9 @@ struct dlb_near {
 };
 
 /* Lets this thread, and what it starts, run only on the CPUs of the device's node that it may use.
- * False, and nothing has changed: whoever started the process has bound it to CPUs already; the
- * kernel does not say which node it is; the node has none of the process's CPUs, or all of them.
+ * Returns false and changes nothing in three cases: the process was started with a part of the
+ * CPUs; the kernel does not know the device's node; the node has none of the process's CPUs, or has
+ * all of them.
  * `root`: stands for "/", so that tests can have one made up; "" is the machine itself. */
 bool dlb_near_bind(const char *root, const char *bus_id, struct dlb_near *out);
 

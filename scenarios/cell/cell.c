@@ -61,13 +61,8 @@ static int meet(const struct cell *c, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* Ranks of one machine have the same page cache: all have opened their data before one drops it,
- * and no worker reads before all have dropped it. */
 static int meet_cold(const struct cell *c, struct dlb_err *err)
 {
-    bool on_storage = c->data.set.format->reader->files != NULL;
-    if (!c->watch->meet || !on_storage || c->spec.run.cache != DLB_RUN_COLD)
-        return DLB_OK;
     int rc = meet(c, err);
     if (!rc)
         dlb_meet_again(c->watch->meet);
@@ -76,13 +71,22 @@ static int meet_cold(const struct cell *c, struct dlb_err *err)
 
 static int begin_cache(struct cell *c, struct dlb_err *err)
 {
+    return dlb_cell_cache_begin(&c->cache, &c->spec, &c->data.set, c->watch->cancel, err);
+}
+
+/* Ranks of one machine have the same page cache: all have opened their data before one drops it,
+ * and no worker reads before all have dropped it. Where two drop the same page at once, both may
+ * leave it. A rank that saw such pages drops them when the others are done. */
+static int begin_cold(struct cell *c, struct dlb_err *err)
+{
     int rc = meet_cold(c, err);
     if (!rc)
-        rc = dlb_cell_cache_begin(&c->cache, &c->spec, &c->data.set, c->watch->cancel, err);
+        rc = begin_cache(c, err);
     if (!rc)
         rc = meet_cold(c, err);
-    c->facts.cache = &c->cache;
-    return rc;
+    if (!rc && c->cache.before.resident_bytes > 0)
+        rc = begin_cache(c, err);
+    return rc ? rc : meet_cold(c, err);
 }
 
 static int open_data(struct cell *c, struct dlb_err *err)
@@ -94,9 +98,12 @@ static int open_data(struct cell *c, struct dlb_err *err)
             return rc;
     }
     int rc = dlb_cell_data_open(&c->data, &c->spec, c->mode, c->watch->data_id, err);
-    if (!rc && c->mode == DLB_MODE_MEASURE)
-        rc = begin_cache(c, err);
-    return rc;
+    if (rc || c->mode != DLB_MODE_MEASURE)
+        return rc;
+    c->facts.cache = &c->cache;
+    bool on_storage = c->data.set.format->reader->files != NULL;
+    bool together = c->watch->meet && on_storage && spec->run.cache == DLB_RUN_COLD;
+    return together ? begin_cold(c, err) : begin_cache(c, err);
 }
 
 /* Workers of all loaders that have something to read. */
