@@ -8,8 +8,8 @@ static int run(const struct dlb_args *args)
     return dlb_experiment_run(args, dlb_scenario_by_name("gap"));
 }
 
-static const struct dlb_opt_group *const groups[] = {&dlb_gap_group, &dlb_gap_ladder_group,
-                                                     &dlb_device_group, NULL};
+static const struct dlb_opt_group *const groups[] = {
+    &dlb_gap_group, &dlb_gap_ladder_group, &dlb_gap_python_group, &dlb_device_group, NULL};
 
 const struct dlb_verb dlb_verb_gap = {
     .name = "gap",
@@ -30,10 +30,10 @@ const struct dlb_verb dlb_verb_gap = {
         "A step is the difference to the rung above. Two rungs that differ in one thing show what "
         "that thing costs: transport and transport-pooled the cost of fresh memory, pin-thread and "
         "transport that of the pin thread.\n\n"
-        "PyTorch's rungs need an interpreter that can import torch: the one that --python names, "
-        "else the active environment's, python3 on the path or the system's. Without one they are "
-        "shown as not measured. An "
-        "interpreter that does not answer within minutes is killed, and its rungs fail.\n\n"
+        "PyTorch's rungs need an interpreter that can import torch: the one that --python or "
+        "python.interpreter names, else the active environment's, python3 on the path or the "
+        "system's. Without one they are shown as not measured. An interpreter that does not answer "
+        "within minutes is killed, and its rungs fail.\n\n"
         "  dlbench gap --samples 2000000 --batch-size 300000\n\n"
         "A rung that fails costs only itself: a line on stderr says how many failed, and the exit "
         "code is 0 if at least one was measured.\n\n"

@@ -23,15 +23,29 @@ static const struct dlb_opt opts[] = {
      .type = DLB_OPT_STRING,
      FIELD(python),
      .def = "",
-     .help = "The interpreter of the PyTorch rungs; \"\": the first that can import torch, of the "
-             "active environment's (VIRTUAL_ENV, CONDA_PREFIX), python3 on the path, and "
-             "/usr/bin/python3"},
+     .help = "The interpreter of the PyTorch rungs; \"\": python.interpreter, else the first that "
+             "can import torch, of the active environment's (VIRTUAL_ENV, CONDA_PREFIX), python3 "
+             "on the path, and /usr/bin/python3"},
+    DLB_OPT_END};
+
+static const struct dlb_opt python_opts[] = {
+    {.key = "interpreter",
+     .type = DLB_OPT_STRING,
+     .offset = offsetof(struct dlb_gap_python_opts, interpreter),
+     .def = "",
+     .help = "As for PyTorch's cells; gap.python goes before it"},
     DLB_OPT_END};
 
 const struct dlb_opt_group dlb_gap_ladder_group = {.section = "gap",
                                                    .title = "How the ladder is measured",
                                                    .opts = opts,
                                                    .n_bytes = sizeof(struct dlb_gap_opts)};
+
+const struct dlb_opt_group dlb_gap_python_group = {.section = "python",
+                                                   .title =
+                                                       "The interpreter that PyTorch's cells have",
+                                                   .opts = python_opts,
+                                                   .n_bytes = sizeof(struct dlb_gap_python_opts)};
 
 /* The one place that fills a planned cell. Steals `config` and `first`, which may be NULL. */
 static struct dlb_plan_cell *add_cell(struct dlb_plan *plan, const char *name,

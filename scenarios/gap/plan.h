@@ -16,9 +16,14 @@
 /* The rest of the `gap` section: how the ladder is measured. */
 struct dlb_gap_opts {
     int64_t repeats;
-    char python[DLB_OPT_STRING_CAP]; /* "": no preference */
+    char python[DLB_OPT_STRING_CAP]; /* "": that of PyTorch's cells */
 };
-extern const struct dlb_opt_group dlb_gap_ladder_group;
+
+/* The `python` section, as far as the ladder has it. */
+struct dlb_gap_python_opts {
+    char interpreter[DLB_OPT_STRING_CAP]; /* "": no preference */
+};
+extern const struct dlb_opt_group dlb_gap_ladder_group, dlb_gap_python_group;
 
 struct dlb_gap_plan_input {
     const struct dlb_gap_params *params; /* as they fit into memory */

@@ -20,6 +20,7 @@
 
 struct gap {
     struct dlb_gap_opts opts;
+    struct dlb_gap_python_opts of_python;
     struct dlb_gap_params params;
     const struct dlb_device *device;
     struct dlb_gap_python python;
@@ -33,6 +34,7 @@ static int read_options(struct gap *g, const struct dlb_config *cfg, struct dlb_
         return dlb_fail(err, DLB_ERR_GAP_SWEPT, NULL, DLB_NO_OFFSET,
                         "gap sweeps nothing: give each key one value");
     dlb_config_fill(cfg, &dlb_gap_ladder_group, &g->opts);
+    dlb_config_fill(cfg, &dlb_gap_python_group, &g->of_python);
     dlb_gap_params_fill(&g->params, cfg);
     return DLB_OK;
 }
@@ -135,8 +137,9 @@ static int prepare(const struct dlb_prepare_input *in, struct dlb_subject *out, 
     out->own = g;
     int rc = read_options(g, in->cfg, err);
     if (!rc)
-        rc = dlb_gap_python_find(&g->python, g->opts.python, g->params.features, in->scratch,
-                                 DLB_GAP_PYTHON_LIMIT_S, in->cancel, err);
+        rc = dlb_gap_python_find(
+            &g->python, g->opts.python[0] ? g->opts.python : g->of_python.interpreter,
+            g->params.features, in->scratch, DLB_GAP_PYTHON_LIMIT_S, in->cancel, err);
     if (!rc && !(g->device = dlb_device_choose(&g->params.device, NULL, why, err)))
         rc = (int)err->status;
     if (!rc)
@@ -158,16 +161,23 @@ static int prepare(const struct dlb_prepare_input *in, struct dlb_subject *out, 
     return DLB_OK;
 }
 
+/* How the ladder is measured is not a rung's. */
+static void leave_out(const struct dlb_opt_group *group, json_t *flat)
+{
+    for (const struct dlb_opt *opt = group->opts; opt->key; opt++) {
+        char key[64];
+        (void)snprintf(key, sizeof(key), "%s.%s", group->section, opt->key);
+        (void)json_object_del(flat, key);
+    }
+}
+
 static int plan(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err)
 {
     const struct gap *g = in->own;
     json_t *flat = dlb_json_made(dlb_config_resolved(in->cfg));
     (void)err;
-    for (const struct dlb_opt *opt = dlb_gap_ladder_group.opts; opt->key; opt++) {
-        char key[64]; /* how the ladder is measured is not a rung's */
-        (void)snprintf(key, sizeof(key), "%s.%s", dlb_gap_ladder_group.section, opt->key);
-        (void)json_object_del(flat, key);
-    }
+    leave_out(&dlb_gap_ladder_group, flat);
+    leave_out(&dlb_gap_python_group, flat);
     struct dlb_gap_plan_input ladder = {.params = &g->params,
                                         .repeats = g->opts.repeats,
                                         .flat = flat,

@@ -73,10 +73,13 @@ printf '%s\n' 'import os, types' '__version__ = "0"' 'def ones(n): return types.
     'from . import utils' >crashing/torch/__init__.py
 printf 'from . import data\n' >crashing/torch/utils/__init__.py
 printf 'class DataLoader:\n    def __init__(self, dataset, in_order=True): pass\n' >crashing/torch/utils/data/__init__.py
-run env PYTHONPATH=crashing "$dlbench" gap "${tiny[@]}" --run-name later --json
+printf '%s\n' '#!/bin/sh' 'exec python3 "$@"' >mine # as PyTorch's cells have it
+chmod +x mine
+run env PYTHONPATH=crashing "$dlbench" gap "${tiny[@]}" --set python.interpreter=./mine --run-name later --json
 expect_exit 0
 valid_summary "$out"
 expect_json "all(r['status'] == 'ok' for r in d['gap']['rungs'] if r['rung'] in $c_rungs) and d['gap']['python']['torch'] == '0'"
+expect_json "d['gap']['python']['path'].endswith('mine') and d['config']['python.interpreter'] == './mine'"
 expect_json "d['gap']['python']['threads'] == 3 and any(n['code'] == 'GAP_TORCH_THREADS' and '3 threads' in n['text'] for n in d['notes'])"
 expect_json "all(r['status'] == 'failed' and 'SIGSEGV' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
 
@@ -90,6 +93,8 @@ E_CONFIG_OUT_OF_RANGE --samples 0
 E_CONFIG_WRONG_TYPE --samples many
 E_CONFIG_OUT_OF_RANGE --batch-size -1
 E_PYTHON_NOT_FOUND --python /no/such/python
+E_PYTHON_NOT_FOUND --set python.interpreter=/no/such/python
+E_PYTHON_NOT_FOUND --python /no/such/python --set python.interpreter=python3
 E_GAP_SWEPT --set sweep.gap.samples=[1,2]
 E_USAGE_UNKNOWN_FLAG --repeat 3
 E_CONFIG_UNKNOWN_KEY --set loader.num_workers=2

@@ -145,8 +145,10 @@ int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, int64_t n
          i++) {
         bool there = given[0] ? dlb_find_program(given, out->path) : dlb_find_python(i, out->path);
         if (!there && given[0])
-            rc = dlb_fail(err, DLB_ERR_PYTHON_NOT_FOUND, given, DLB_NO_OFFSET,
-                          "--python: there is no such program, or it may not be run");
+            rc = dlb_fail(
+                err, DLB_ERR_PYTHON_NOT_FOUND, given, DLB_NO_OFFSET,
+                "--python or python.interpreter: there is no such program, or it may not be "
+                "run");
         else if (there && !was_tried(out->tried, out->path))
             rc = ask(out, n_features, folder, limit_s, cancel, err);
     }
