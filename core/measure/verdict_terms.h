@@ -106,7 +106,9 @@ struct dlb_evidence {
     bool torch;                 /* PyTorch loaded: advice is about its settings */
     bool own_code;              /* with a data set of the user's own */
     const char *transform; /* torch: the one that took longest; borrowed; NULL: none was timed */
-    double transform_ns;   /* torch: what it takes for a sample */
+    uint32_t n_transforms; /* torch: how many of its class there are */
+    bool own_computing;    /* torch: it is none, but what __getitem__ itself computes */
+    double transform_ns;   /* torch: what it takes for a sample, or they do */
     const char *undecoded; /* samples that are encoded and delivered so; borrowed; NULL: none */
     double sample_ns;      /* torch: what all takes for a sample; 0: not measured */
 };

@@ -2,6 +2,7 @@
 
 #include "core/base/escape.h"
 #include "core/measure/verdict_say.h"
+#include "core/measure/verdict_torch.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -54,35 +55,11 @@ static const char *stage_meaning(int stage, enum dlb_cache_label cache)
     }
 }
 
-/* What PyTorch's workers spent the time in, as far as time stamps tell. */
-static void say_torch_stage(struct words *w, const struct dlb_evidence *e,
-                            const struct dlb_finding *f)
-{
-    double ms = f->stage_frac * e->sample_ns / 1e6, of_ms = e->sample_ns / 1e6;
-    const char *whose = e->own_code ? "your " : "";
-
-    if (f->stage == DLB_WS_TRANSFORM && e->transform)
-        say(w, "Of loading, %stransform %.*s takes %.2g ms of %.2g ms a sample. ", whose,
-            DLB_CUT(e->transform, 60), e->transform_ns / 1e6, of_ms);
-    else if (f->stage == DLB_WS_DECODE)
-        say(w,
-            "Of loading, opening and decoding an image, which are timed together, take %.2g ms of "
-            "%.2g ms a sample. ",
-            ms, of_ms);
-    else if (f->stage == DLB_WS_COLLATE)
-        say(w, "Of loading, collate takes %.2g ms of %.2g ms a sample. ", ms, of_ms);
-    else if (f->stage == DLB_WS_READ)
-        say(w,
-            "Of loading, what %s__getitem__ does beside transforms and decoding takes %.2g ms of "
-            "%.2g ms a sample. ",
-            whose, ms, of_ms);
-}
-
 static void say_stage(struct words *w, const char *who, const struct dlb_evidence *e,
                       const struct dlb_finding *f)
 {
     if (f->stage >= 0 && e->torch)
-        say_torch_stage(w, e, f);
+        dlb_say_torch_stage(w, e, f);
     if (f->stage < 0 || e->torch)
         return;
     say(w,
@@ -92,28 +69,13 @@ static void say_stage(struct words *w, const char *who, const struct dlb_evidenc
         stage_meaning(f->stage, e->cache));
 }
 
-static const char *cheaper_in_torch(int stage)
-{
-    switch (stage) {
-    case DLB_WS_READ:
-        return "fewer and larger reads for each sample";
-    case DLB_WS_DECODE:
-        return "images stored at about the size that is trained on, or another decoder "
-               "(torchvision.io.decode_jpeg, Pillow-SIMD, DALI)";
-    case DLB_WS_TRANSFORM:
-        return "a cheaper transform, or the same for a whole batch on the GPU";
-    default:
-        return "smaller samples (u8 instead of f32, widened on the GPU)";
-    }
-}
-
 /* How to make a stage cheaper, apart from more workers. */
 static const char *cheaper(const struct dlb_evidence *e, int stage)
 {
     enum dlb_cache_label cache = e->cache;
 
     if (e->torch)
-        return cheaper_in_torch(stage);
+        return dlb_cheaper_in_torch(e, stage);
     switch (stage) {
     case DLB_WS_READ:
         return cache == DLB_CACHE_WARM

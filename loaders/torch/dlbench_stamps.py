@@ -11,20 +11,23 @@ import operator
 import os
 import struct
 import time
-import types
 from typing import Any, NamedTuple
 
+import dlbench_cpu
+import dlbench_find
 import torch.utils.data
 from dlbench_errors import AtSample, at_samples
 from dlbench_trace import NO_SAMPLE, WINDOW, Rings
 from torch.utils.data import IterableDataset, get_worker_info
 
-GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC = range(7)
-STAGES = ("getitem", "load", "collate", "next", "transport", "gc", "loop_gc")
+GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC, COMPUTED = range(8)
+STAGES = ("getitem", "load", "collate", "next", "transport", "gc", "loop_gc", "computed")
 GOT, GOT_NS = 2 * GETITEM, 2 * GETITEM + 1  # their places in a row
 MAX_TRANSFORMS = 16
 MOST_TOGETHER = 64  # samples that share a stamp
 SLOW_NS = 10000000  # so many that take no longer
+LONG_BATCH_NS = 1000000  # whose computing is told from its waiting: that takes a few us
+LONG_SAMPLE_NS, WATCHED_EVERY = 100000, 16  # likewise of iterable data, of which one of so many is watched
 N = len(STAGES) + MAX_TRANSFORMS
 MAX_COUNTED = 1 << 26  # samples: beyond that, which of them were asked for is not recorded
 
@@ -45,12 +48,14 @@ class Board:
         self.path, self.n_rows, self.names = path, n_workers + 1, list(STAGES)
         self.n_samples = n_samples if n_samples and n_samples <= MAX_COUNTED else 0
         self.n_words, self.loop, self.trace = self.n_rows * N * 2, os.getpid(), trace
+        self.is_watched = False  # whether computing and waiting are told apart within __getitem__
+        self.named = []  # (name, stage) of transforms that the data set does not hold
         with open(path, "wb") as file:
             n_bytes = (self.n_words + 2 * self.n_rows) * 8 + self.n_samples * 4
             os.posix_fallocate(file.fileno(), 0, n_bytes)  # a full disk kills who writes to a map
 
     def __getstate__(self):
-        return {key: getattr(self, key) for key in ("path", "n_rows", "names", "n_samples", "loop", "trace")}
+        return {key: getattr(self, key) for key in ("path", "n_rows", "names", "n_samples", "loop", "trace", "named", "is_watched")}
 
     def map(self, row=0):
         """This process's row, the counts, the rings (or None), the file, what garbage took. Row 0 is the training loop's. A worker whose
@@ -80,6 +85,12 @@ class Board:
         if rings:
             rings.add(stage, since_ns, now_ns)
         return now_ns
+
+    def computed(self, row, before, took_ns):
+        """Of samples that took so long: how long they had a core or waited for something else, and how long they computed."""
+        now = dlbench_cpu.used()
+        row[2 * COMPUTED] += max(took_ns - (now[1] - before[1]), 0)
+        row[2 * COMPUTED + 1] += now[0] - before[0]
 
     def collected(self, since_ns):
         """Garbage: any thread may do that."""
@@ -152,7 +163,7 @@ class Board:
             for _ in range(n_batches):
                 bare.__getitems__(indices) if samples.gives_batches() else [bare[i] for i in indices]
             sample_ns = (2 * middle_ns - start_ns - time.monotonic_ns()) / (n_batches * len(indices))
-        for place in (2 * NEXT, 2 * NEXT + 1, GOT, GOT_NS):
+        for place in (2 * NEXT, 2 * NEXT + 1, GOT, GOT_NS, 2 * COMPUTED, 2 * COMPUTED + 1):
             row[place] = 0
         if len(counts) > 0:
             counts[0] = 0
@@ -272,7 +283,10 @@ class Init:
     it is without stamps: what worker_init_fn changes there, the wrapper sees, because it holds the same object."""
 
     def __init__(self, board, function):
-        self.board, self.function = board, function
+        self.board, self.function, self.is_sent = board, function, False
+
+    def __getstate__(self):
+        return dict(self.__dict__, is_sent=True)
 
     def __call__(self, worker):
         self.board.map(worker + 1)
@@ -282,6 +296,8 @@ class Init:
         while isinstance(dataset, (Samples, Stream)):
             dataset = dataset.dataset
         object.__setattr__(info, "dataset", dataset)  # its class forbids it
+        if self.is_sent:
+            stamp_again(self.board, dataset)
         if self.function is not None:
             self.function(worker)
 
@@ -318,6 +334,16 @@ class Samples:
     def __getitems__(self, indices):
         """What DataLoader asks for since torch 2.0: a batch."""
         row, counts, rings = (_open.get(self.board.path) or self.board.map())[:3]
+        if not hasattr(indices, "__len__"):
+            indices = list(indices)
+        if not self.board.is_watched or row[GOT_NS] * len(indices) <= row[GOT] * LONG_BATCH_NS:
+            return self.batch(indices, row, counts, rings)
+        before, start_ns = dlbench_cpu.used(), time.monotonic_ns()
+        out = self.batch(indices, row, counts, rings)
+        self.board.computed(row, before, time.monotonic_ns() - start_ns)
+        return out
+
+    def batch(self, indices, row, counts, rings):
         if self.gives_batches():
             return self.together(indices, counts)
         if self.has_parts:
@@ -368,16 +394,24 @@ class Stream(IterableDataset):
     def __iter__(self):
         samples, board = iter(self.dataset), self.board
         row = (_open.get(board.path) or board.map())[0]
-        before = row[GOT]
+        before, left, used = row[GOT], WATCHED_EVERY, None
+        add, now_ns, is_watched = board.add, time.monotonic_ns, board.is_watched
         while True:
-            start_ns = time.monotonic_ns()
+            left -= 1
+            if left == 0:
+                left = WATCHED_EVERY
+                used = dlbench_cpu.used() if is_watched and row[GOT_NS] > row[GOT] * LONG_SAMPLE_NS else None
+            start_ns = now_ns()
             try:
                 one = next(samples)
             except StopIteration:
                 return
             except (Exception, SystemExit) as why:
                 raise AtSample("sample %d of a worker's stream" % (row[GOT] - before)) from why
-            board.add(GETITEM, start_ns)
+            end_ns = add(GETITEM, start_ns)
+            if used:
+                board.computed(row, used, end_ns - start_ns)
+                used = None
             yield one
 
     def __len__(self):
@@ -389,40 +423,55 @@ class Stream(IterableDataset):
         return getattr(self.dataset, name)
 
 
-def attributes_of(owner):
-    """What an object holds, by name: in its __dict__ and in slots. Nothing that is computed: properties may do anything."""
-    out = {}
-    for kind in type(owner).__mro__:
-        for name, one in vars(kind).items():
-            if isinstance(one, types.MemberDescriptorType):
-                try:
-                    out[name] = one.__get__(owner)
-                except AttributeError:  # it was never set
-                    continue
-    found = getattr(owner, "__dict__", None)
-    return {**out, **found} if isinstance(found, dict) else out
+def name_of(step):
+    return getattr(step, "__name__", type(step).__name__)
 
 
-def stamp_transforms(board, owner, depth=2):
-    """Puts stamps into each Compose that an object holds, by the names of its transforms."""
-    for value in attributes_of(owner).values():
-        steps = attributes_of(value).get("transforms")
-        if isinstance(steps, list):
-            stamp_steps(board, value)
-        elif depth > 0 and not isinstance(value, (type, Board)):
-            stamp_transforms(board, value, depth - 1)
+def stamp_steps(owner, stage_of):
+    """Puts a stamp into each transform that an object calls. One that calls transforms itself has theirs. stage_of(name): (board, stage)."""
+    steps = dlbench_find.steps_of(owner)
+    for i, step in enumerate(steps):
+        if not isinstance(step, Call) and dlbench_find.steps_of(step) is None:
+            board, stage = stage_of(name_of(step))
+            steps[i] = step if stage is None else Call(board, stage, step)
+    dlbench_find.set_steps(owner, steps)
 
 
-def stamp_steps(board, compose):
-    for i, step in enumerate(compose.transforms):
-        stage = None if isinstance(step, Call) else board.stage(getattr(step, "__name__", type(step).__name__))
-        if stage is not None:
-            compose.transforms[i] = Call(board, stage, step)
+def stamp_transforms(board, dataset):
+    """Those that are found in the data set, by their names. The board notes those that the data set does not hold: they are not sent to
+    workers."""
+
+    def held(name):
+        return board, board.stage(name)
+
+    def named(name):
+        stage = board.stage(name)
+        board.named.append((name, stage))
+        return board, stage
+
+    for owner, is_held in dlbench_find.holders_in(dataset):
+        stamp_steps(owner, held if is_held else named)
+
+
+def stamp_again(board, dataset):
+    """In a worker that was not forked: its modules are its own, so that what __getitem__ names has no stamps there."""
+    left = list(board.named)
+
+    def known(name):
+        for at, (one, stage) in enumerate(left):
+            if one == name:
+                del left[at]
+                return board, stage
+        return board, None
+
+    for owner, is_held in dlbench_find.holders_in(dataset) if left else ():
+        if not is_held:
+            stamp_steps(owner, known)
 
 
 def stamp_loader(board, dataset):
     """What opens the images of torchvision's folders and of data sets like them, unless it is computed. Whether there is such a thing."""
-    loader = attributes_of(dataset).get("loader", getattr(type(dataset), "loader", None))
+    loader = dlbench_find.attributes_of(dataset).get("loader", getattr(type(dataset), "loader", None))
     if callable(loader):
         try:
             dataset.loader = Call(board, LOAD, dataset.loader)
@@ -435,7 +484,7 @@ def stamp_loader(board, dataset):
 def stamped(board, dataset, composed, openers):
     """The data set with stamps; `composed`: transforms that cannot be found in it; `openers`: what opens its images, likewise."""
     for compose in composed:
-        stamp_steps(board, compose)
+        stamp_steps(compose, lambda name: (board, board.stage(name)))
     stamp_transforms(board, dataset)
     for opener in openers:
         opener.function = Call(board, LOAD, opener.function)

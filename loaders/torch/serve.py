@@ -42,7 +42,7 @@ READY, FAILED, BEGUN, BATCH, END = 1, 2, 3, 4, 5
 QUESTION = struct.Struct("<2Q")
 ANSWER = struct.Struct("<8Q")
 FOREVER = 2**64 - 1
-STAMP_NEXT = 3  # dlbench_stamps.NEXT
+STAMP_GETITEM, STAMP_NEXT, STAMP_COMPUTED = 0, 3, 7  # dlbench_stamps.GETITEM, ...
 SOON_NS = 1000000  # a batch that takes no longer was there when it was asked for, if no stamp tells
 ENDS_S = 1  # how long a worker may take to end behind its last message
 WEIGHT_BYTES = 33500000  # just below the 32 MiB up to which a freed block raises malloc's limits
@@ -152,6 +152,7 @@ class Source:
                 self.board = dlbench_stamps.Board(path, settings["num_workers"], self.n_samples, self.setup.get("trace"))
             except OSError as why:
                 raise Refused("NO_SPACE" if why.errno == errno.ENOSPC else "IO", "%s: %s" % (path, why.strerror)) from None
+            self.board.is_watched = bool(self.setup["settings"].get("python.dataset"))  # what others read is known
             twins = sys.modules.get("dlbench_twins")
             self.decodes = not twins or self.setup["settings"].get("dataset.codec") in twins.DECODED
             dataset = dlbench_stamps.stamped(self.board, dataset, twins.COMPOSED if twins else [], twins.OPENERS if twins else [])
@@ -334,24 +335,19 @@ class Server:
     def stats(self):
         """The stages within the window; and whether each sample was asked for once an epoch, if whole epochs were read."""
         board, out = self.source.board, {"stages": [], "stamp_ns": self.source.stamp_ns, "stamps_frac": None, "once": None}
-        load = "decode" if self.source.decodes else None
-        part = {"getitem": "read", "load": load, "collate": "collate", "next": None, "transport": None, "gc": None, "loop_gc": None}
         if board and self.window:
-            named = zip(board.names, self.window)
-            out["stages"] = [
-                {"name": name, "part": part.get(name) if i < len(part) else "transform", "count": n, "sum_ns": ns}
-                for i, (name, (n, ns)) in enumerate(named)
-                if n > 0
-            ]
+            from dlbench_account import stages
+
+            out["stages"] = stages(board.names, self.window, self.source.decodes)
             work_ns = sum(ns for name, (n, ns) in zip(board.names, self.window) if name in ("getitem", "collate"))
             if work_ns > 0:
                 n_samples = self.window[0][0]  # of GETITEM
-                n_others = sum(n for n, _ in self.window) - n_samples
+                n_others = sum(n for i, (n, _) in enumerate(self.window) if i not in (STAMP_GETITEM, STAMP_COMPUTED))
                 out["stamps_frac"] = (n_samples * self.source.sample_ns + n_others * self.source.stamp_ns) / work_ns
         if board and board.trace:
-            out["names"] = [
-                {"name": name, "part": (part.get(name) or "") if i < len(part) else "transform"} for i, name in enumerate(board.names)
-            ]
+            from dlbench_account import track
+
+            out["names"] = track(board.names, self.source.decodes)
         if board and board.n_samples and self.n_epochs and self.iterator is None and not self.source.iterable:
             more, fewer = board.wrong(self.n_epochs)
             out["once"] = {"epochs": self.n_epochs, "more": more, "fewer": fewer}

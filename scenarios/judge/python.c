@@ -3,6 +3,7 @@
 #include "core/base/json.h"
 #include "scenarios/judge/note.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -23,22 +24,55 @@ double dlb_python_asked(const json_t *python)
     return (double)NAN;
 }
 
+/* How many bytes of a transform's name are its class's: without the number that parts it from
+ * others of that class (loaders/torch/dlbench_account.py). */
+static size_t class_length(const char *name)
+{
+    size_t n = strlen(name), digits = n;
+    while (digits > 0 && isdigit((unsigned char)name[digits - 1]))
+        digits--;
+    return digits > 0 && digits < n && name[digits - 1] == ' ' ? digits - 1 : n;
+}
+
+/* All transforms of this one's class. */
+static double class_ns(const json_t *stages, const char *name, uint32_t *n_same)
+{
+    size_t length = class_length(name), i;
+    const json_t *one;
+    double ns = 0;
+
+    *n_same = 0;
+    json_array_foreach(stages, i, one) {
+        const char *other = dlb_json_text(one, "name");
+        if (strcmp(dlb_json_text(one, "part"), "transform") != 0 || class_length(other) != length ||
+            strncmp(other, name, length) != 0)
+            continue;
+        ns += dlb_json_number(one, "sum_ns");
+        ++*n_same;
+    }
+    return ns;
+}
+
 void dlb_evidence_of_python(const struct dlb_spec *spec, const json_t *python,
                             struct dlb_evidence *e)
 {
     const json_t *stages = json_object_get(python, "stages"), *one;
     double n = dlb_python_asked(python), most_ns = 0, sum_ns = 0;
+    uint32_t n_same;
     size_t i;
 
     e->torch = dlb_spec_is_torch(spec);
     e->own_code = spec->python.dataset[0] || spec->python.loader[0];
     json_array_foreach(stages, i, one) {
         const char *part = dlb_json_text(one, "part");
-        double ns = dlb_json_number(one, "sum_ns");
+        const char *name = dlb_json_text(one, "name");
+        double ns = class_ns(stages, name, &n_same);
         if (strcmp(part, "transform") != 0 || !(ns > most_ns))
             continue;
         most_ns = ns;
-        e->transform = dlb_json_text(one, "name");
+        e->transform = name; /* the first of its class has no number */
+        e->n_transforms = n_same;
+        e->own_computing = strcmp(name, "own computing") == 0;
     }
     for (int stage = DLB_WS_READ; stage <= DLB_WS_COLLATE; stage++)
         sum_ns += e->worker_stage_ns[stage];

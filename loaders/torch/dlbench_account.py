@@ -1,0 +1,45 @@
+"""What the stamps of a window tell, as the cell's result has it. Part of loaders/torch/serve.py."""
+
+from dlbench_stamps import COMPUTED, GETITEM, STAGES
+
+OWN = "own computing"  # no name of Python's: no transform has it
+LEAST = 0.05  # of __getitem__: less than that the ticks of the kernel's clock do not tell
+
+
+def parts_of(names, decodes):
+    """Which of the workers' stages each is a part of."""
+    parts = {"getitem": "read", "load": "decode" if decodes else None, "collate": "collate"}
+    return [parts.get(name) if i < len(STAGES) else "transform" for i, name in enumerate(names)]
+
+
+def numbered(names):
+    """Transforms of one name have numbers from the second on."""
+    seen, out = {}, []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        out.append(name if seen[name] == 1 else "%s %d" % (name, seen[name]))
+    return out
+
+
+def own_computing(window, parts):
+    """What __getitem__ computes beside its transforms and its loading, at the least: all of those may be computing."""
+    (watched_ns, computed_ns), (n, whole_ns) = window[COMPUTED], window[GETITEM]
+    within_ns = sum(ns for (_, ns), part in zip(window, parts) if part in ("decode", "transform"))
+    if watched_ns == 0:
+        return []
+    own_ns = int(min(computed_ns / watched_ns, 1) * whole_ns) - within_ns
+    return [{"name": OWN, "part": "transform", "count": n, "sum_ns": own_ns}] if own_ns > LEAST * whole_ns else []
+
+
+def stages(names, window, decodes):
+    """Those of which there was one in the window."""
+    parts = parts_of(names, decodes)
+    used = [i for i, (n, _) in enumerate(window) if n > 0 and i != COMPUTED]
+    named = zip(used, numbered([names[i] for i in used]))
+    out = [{"name": name, "part": parts[i], "count": window[i][0], "sum_ns": window[i][1]} for i, name in named]
+    return out + own_computing(window, parts)
+
+
+def track(names, decodes):
+    """As a timeline has them."""
+    return [{"name": name, "part": part or ""} for name, part in zip(numbered(names), parts_of(names, decodes))]

@@ -1,0 +1,237 @@
+#!/usr/bin/env bash
+# Which transforms PyTorch's cells time, and what __getitem__ does beside them: parts of loaders/torch/*.py by themselves, and a cell, with
+# a stand-in for torch.
+. "$(dirname "$0")/lib.sh"
+. "$DLB_SOURCE_DIR/tests/cli/measure.sh"
+
+command -v python3 >/dev/null || skip "no python3"
+unset VIRTUAL_ENV CONDA_PREFIX
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double:$DLB_SOURCE_DIR/loaders/torch
+
+holds() { # what a Python program, which is read, asserts
+    run python3 -c "import torch$(printf '\n%s' "$(cat)")"
+    expect_exit 0
+}
+
+cat >steps.py <<'PY'
+class Compose:
+    def __init__(self, transforms):
+        self.transforms = transforms
+
+    def __call__(self, sample):
+        for one in self.transforms:
+            sample = one(sample)
+        return sample
+
+
+def flip(sample):
+    return sample
+
+
+def crop(sample):
+    return sample
+
+
+augment = Compose([flip])
+PY
+cat >own.py <<'PY'
+import time
+import steps
+import torch
+from steps import Compose, crop, flip
+from torch.utils.data import Dataset
+
+TF = Compose([crop])
+
+
+class Mine(Dataset):
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, i):
+        return self.change(torch.zeros(8))
+
+    def change(self, sample):
+        return self.transform(sample)
+
+
+class Holds(Mine):
+    def __init__(self, transform):
+        self.transform = transform
+
+
+class Split(Mine):
+    def __init__(self):
+        self.transforms = {"val": Compose([flip]), "train": [Compose([crop, crop])]}
+
+    def change(self, sample):
+        return self.transforms["train"][0](sample)
+
+
+class Global(Mine):
+    def change(self, sample):
+        return steps.augment(helped(sample))
+
+
+def helped(sample):
+    return [TF(one) for one in [sample]][0]
+
+
+def closed():
+    inner = Compose([flip])
+
+    class Closed(Mine):
+        def __getitem__(self, i):
+            return inner(torch.zeros(8))
+
+    return Closed()
+
+
+class Sequential:
+    """As torch.nn's."""
+
+    def __init__(self, *modules):
+        self._modules = {str(i): one for i, one in enumerate(modules)}
+
+    def __call__(self, sample):
+        for one in self._modules.values():
+            sample = one(sample)
+        return sample
+
+
+Sequential.__module__ = "torch.nn.modules.container"
+
+
+def crunch(sample):
+    end = time.monotonic() + 0.002
+    while time.monotonic() < end:
+        sum(range(500))
+    return sample
+
+
+class Crunches(Mine):
+    def __getitem__(self, i):
+        return crunch(torch.zeros(8))
+
+
+class Sleeps(Mine):
+    def __getitem__(self, i):
+        time.sleep(0.002)
+        return torch.zeros(8)
+
+
+class Both(Crunches):
+    def __init__(self):
+        self.transform = Compose([crunch])
+
+    def __getitem__(self, i):
+        return self.transform(super().__getitem__(i))
+
+
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return (crunch(torch.zeros(8)) for _ in range(640))  # one of 16 is watched
+PY
+
+# --- whatever holds transforms is found, and each of them is timed once by its name
+holds <<'PY'
+import dlbench_stamps
+import own
+from dlbench_account import stages
+from steps import Compose, crop, flip
+
+
+def timed(dataset):
+    board = dlbench_stamps.Board("stamps", 0, 64)
+    dlbench_stamps._open.clear()
+    wrapped = dlbench_stamps.stamped(board, dataset, [], [])
+    assert len(wrapped.__getitems__(range(5))) == 5
+    return [(one["name"], one["count"]) for one in stages(board.names, board.read(), True)][1:]
+
+
+assert timed(own.Holds(Compose([crop, flip]))) == [("crop", 5), ("flip", 5)]
+assert timed(own.Holds(Compose((crop, crop, flip, crop)))) == [("crop", 5), ("crop 2", 5), ("flip", 5), ("crop 3", 5)]
+assert timed(own.Holds(Compose([Compose([crop, flip]), Compose((flip,))]))) == [("crop", 5), ("flip", 5), ("flip 2", 5)]
+assert timed(own.Holds(own.Sequential(crop, own.Sequential(flip)))) == [("crop", 5), ("flip", 5)]
+assert timed(own.Split()) == [("crop", 5), ("crop 2", 5)]
+assert sorted(timed(own.Global())) == [("crop", 5), ("flip", 5)]
+assert timed(own.closed()) == [("flip", 5)]
+texts = own.Holds(flip)
+texts.transforms, texts.rows = ["crop", "flip"], [{"a": i} for i in range(100000)]
+assert timed(texts) == [] and texts.transforms == ["crop", "flip"]
+texts.rows = texts.more = [texts.rows] * 100000
+assert timed(texts) == []
+PY
+
+# --- what __getitem__ names is not sent to a worker that is spawned: it has stamps of its own there
+cat >spawned.py <<'PY'
+import multiprocessing
+import types
+import dlbench_stamps
+import own
+import torch
+
+
+def work(init, samples):
+    torch.utils.data._info[0] = types.SimpleNamespace(dataset=samples)
+    init(0)
+    samples.__getitems__(range(5))
+
+
+if __name__ == "__main__":
+    board = dlbench_stamps.Board("stamps", 1, 64)
+    samples = dlbench_stamps.stamped(board, own.Global(), [], [])
+    worker = multiprocessing.get_context("spawn").Process(target=work, args=(dlbench_stamps.Init(board, None), samples))
+    worker.start()
+    worker.join()
+    found = {name: sums[0] for name, sums in zip(board.names, board.read())}
+    assert (found["getitem"], found["flip"], found["crop"]) == (5, 5, 5), found
+PY
+run python3 spawned.py
+expect_exit 0
+
+# --- computing and waiting are told apart, and nothing is where samples are quick
+holds <<'PY'
+import dlbench_stamps
+import own
+from dlbench_account import OWN, stages
+
+
+def told(dataset, n_batches=8):
+    board = dlbench_stamps.Board("stamps", 0, 64)
+    dlbench_stamps._open.clear()
+    board.is_watched = True
+    wrapped = dlbench_stamps.stamped(board, dataset, [], [])
+    if isinstance(dataset, own.Stream):
+        assert len(list(wrapped)) == 640
+    else:
+        for i in range(n_batches):
+            wrapped.__getitems__(range(8 * i, 8 * i + 8))
+    out = {one["name"]: one["sum_ns"] for one in stages(board.names, board.read(), True)}
+    return out.get(OWN, 0) / out["getitem"], out, board.read()[dlbench_stamps.COMPUTED]
+
+
+for dataset in own.Crunches(), own.Stream():
+    assert told(dataset)[0] > 0.7, told(dataset)
+assert told(own.Sleeps())[0] < 0.3, told(own.Sleeps())
+share, out, _ = told(own.Both())
+assert 0.1 < share < 0.6 and out["crunch"] > 0.3 * out["getitem"], out
+quick = own.Holds(own.flip)
+assert told(quick)[2] == (0, 0)
+PY
+
+# --- the verdict names it, and gives no advice on reads
+torch=(--set loader.kind=torch --set dataset.format=python --set python.interpreter=python3 --set loader.batch_size=8
+    --set loader.num_workers=0 --set device.step_ms=1 --set device.prefetch=0 --set run.warmup_batches=0 --set run.repeats=1
+    --set python.samples=64 --set python.sample_bytes=8 --set loader.shuffle=false --set run.epochs=3 --results results --overwrite)
+export PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double
+run_until "$judged(d['cells'][0])" "$dlbench" run "${torch[@]}" --set python.dataset=own.py:Crunches --json
+expect_exit 0
+valid_summary "$out"
+expect_json 'd["cells"][0]["verdict"]["code"] == "INPUT_BOUND_TRANSFORM"'
+expect_json '"__getitem__" in d["cells"][0]["verdict"]["text"] and "reads" not in d["cells"][0]["verdict"]["text"]'
+expect_json 'd["cells"][0]["worker_stages"]["transform"]["sum_ns"] > d["cells"][0]["worker_stages"]["read"]["sum_ns"]'
+run_until "$judged(d['cells'][0])" "$dlbench" run "${torch[@]}" --set python.dataset=own.py:Sleeps --json
+expect_json 'd["cells"][0]["verdict"]["code"] == "INPUT_BOUND_READ"'
+
+finish
