@@ -9,8 +9,10 @@
 #include "formats/codecs/image.h"
 #include "formats/read_apart.h"
 #include "formats/undecoded.h"
+#include "formats/writer.h"
 #include "scenarios/spec/spec.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -320,6 +322,29 @@ static bool is_raw_image(const struct looker *looker, const struct dlb_field *fi
             dlb_image_kind(field->data, field->len_bytes) != DLB_IMAGE_UNKNOWN);
 }
 
+/* convert keeps such a label only where fields are kept (dlb_field_is_label). */
+static void look_at_label(struct dlb_seen *out, const struct dlb_sample *sample)
+{
+    for (uint32_t i = 0; i < sample->n_fields && sample->n_fields > 1; i++) {
+        const struct dlb_field *field = &sample->field[i];
+        if (strcmp(field->name, "cls") != 0 || dlb_field_is_label(sample, i))
+            continue;
+        if (out->n_unfit_labels++ == 0)
+            (void)snprintf(out->unfit_label, sizeof out->unfit_label, "%.*s",
+                           (int)(field->len_bytes < INT_MAX ? field->len_bytes : INT_MAX),
+                           (const char *)field->data);
+        return;
+    }
+}
+
+static void note_labels(const struct dlb_seen *seen, struct dlb_shape *shape)
+{
+    if (seen->n_unfit_labels > 0)
+        dlb_shape_odd(shape,
+                      "%u of %u samples looked at have a \"cls\" that is no class number, as \"%s\"",
+                      seen->n_unfit_labels, seen->n_looked, seen->unfit_label);
+}
+
 static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *sample,
                     const struct dlb_err *why)
 {
@@ -347,6 +372,7 @@ static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *s
     }
     out->n_bytes[out->n_looked++] = sample->field[0].len_bytes;
     out->n_raw_images += is_raw_image(looker, &sample->field[0]);
+    look_at_label(out, sample);
     image_size(out, looker->image, &sample->field[0]);
     dlb_clips_add(&out->clips, looker->audio, sample->field[0].data, sample->field[0].len_bytes);
     return true;
@@ -431,6 +457,7 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
     qsort(seen->height, seen->n_images, sizeof seen->height[0], dlb_ascending_u32);
     dlb_clips_sort(&seen->clips);
     dlb_clips_note(&seen->clips, &out->shape);
+    note_labels(seen, &out->shape);
     if (seen->n_looked == 0 &&
         seen->first_bad.status == DLB_E_NOMEM) { /* says nothing of the data */
         *err = seen->first_bad;

@@ -33,6 +33,8 @@ struct dlb_seen {
     } first;                   /* n_looked > 0 */
     char undecoded[32];        /* what the samples are that no codec decodes; "": nothing such */
     uint32_t n_raw_images;     /* of those looked at: images by name or content, taken for bytes */
+    uint32_t n_unfit_labels;   /* of those looked at: with a "cls" that is no class number */
+    char unfit_label[32];      /* how the first of them begins */
     struct dlb_err first_bad;  /* why, when n_bad > 0 */
 };
 

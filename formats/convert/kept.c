@@ -2,6 +2,7 @@
 
 #include "core/base/io.h"
 #include "core/base/mem.h"
+#include "core/base/told.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -52,6 +53,35 @@ int dlb_convert_kept_save(const char *folder, const struct dlb_convert_kept *kep
     return save(folder, "kept", kept, sizeof *kept, err);
 }
 
+static bool are_notes(const struct dlb_convert_kept *kept)
+{
+    if (kept->n_notes > DLB_CONVERT_N_KINDS * DLB_CONVERT_NOTES)
+        return false;
+    for (uint32_t i = 0; i < kept->n_notes; i++)
+        if ((unsigned)kept->note[i].kind >= DLB_CONVERT_N_KINDS ||
+            !dlb_told_err(&kept->note[i].why))
+            return false;
+    return true;
+}
+
+static bool is_check(const struct dlb_convert_check *check)
+{
+    if (check->n_names > DLB_CONVERT_NAMES)
+        return false;
+    for (uint32_t i = 0; i < check->n_names; i++)
+        if (!dlb_told_text(check->name[i], sizeof check->name[i]))
+            return false;
+    return dlb_told_bool(&check->label_each) && dlb_told_bool(&check->payload.some) &&
+           dlb_told_bool(&check->label.some) && dlb_told_err(&check->payload.without) &&
+           dlb_told_err(&check->label.without);
+}
+
+bool dlb_convert_kept_is_whole(const struct dlb_convert_kept *kept)
+{
+    return is_check(&kept->check) && dlb_told_err(&kept->cut.why) && dlb_told_bool(&kept->fields) &&
+           are_notes(kept);
+}
+
 int dlb_convert_kept_load(const char *folder, struct dlb_convert_kept *kept, struct dlb_err *err)
 {
     char *data = NULL;
@@ -60,9 +90,7 @@ int dlb_convert_kept_load(const char *folder, struct dlb_convert_kept *kept, str
 
     if (rc == DLB_OK && n_bytes == sizeof *kept)
         memcpy(kept, data, sizeof *kept);
-    if (rc == DLB_OK &&
-        (n_bytes != sizeof *kept || kept->n_notes > DLB_CONVERT_N_KINDS * DLB_CONVERT_NOTES ||
-         kept->check.n_names > DLB_CONVERT_NAMES))
+    if (rc == DLB_OK && (n_bytes != sizeof *kept || !dlb_convert_kept_is_whole(kept)))
         rc = dlb_fail(err, DLB_ERR_FORMAT, folder, DLB_NO_OFFSET,
                       "does not hold what a share leaves: did another program write there?");
     free(data);

@@ -38,6 +38,10 @@ int dlb_convert_kept_save(const char *folder, const struct dlb_convert_kept *kep
                           struct dlb_err *err);
 int dlb_convert_kept_load(const char *folder, struct dlb_convert_kept *kept, struct dlb_err *err);
 
+/* Whether all that was read is what its type allows: counts, kinds, errors and texts. Another
+ * machine may have written it. */
+bool dlb_convert_kept_is_whole(const struct dlb_convert_kept *kept);
+
 /* `what`: which sums. Loading adds those of the folder. */
 enum dlb_convert_side { DLB_CONVERT_HAVE, DLB_CONVERT_GOT };
 int dlb_convert_kept_save_sums(const char *folder, enum dlb_convert_side side,

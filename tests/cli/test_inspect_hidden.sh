@@ -31,6 +31,8 @@ write("large.tar", one + bytes(3 << 20))
 write("nameless.tar", tar(samples + [("folder/README", b"text"), (".hidden", b"x"), ("LICENSE", b"text")]))
 write("meta.tar", tar([("__meta__", b"x"), ("__index__/a", b"x")] + samples))
 write("apart.tar", tar(samples[::2] + samples[1::2]))
+labels = {"a": b"99999999999", "b": b"1\n", "c": b"\x1b[2Jcat", "d": b"-1"}
+write("unfit.tar", tar([m for k, label in labels.items() for m in ((k + ".bin", b"image"), (k + ".cls", label))]))
 PY
     run "$dlbench" inspect padded.tar --json # 10 KiB, as tar writes it
     expect_json 'd["samples"] == 4 and d["n_odd"] == 0'
@@ -57,6 +59,11 @@ PY
     run "$dlbench" inspect apart.tar --json
     expect_json 'd["samples"] == 8'
     odd '^4 .*"a".*\bapart\.tar'
+
+    # Labels that are no class numbers.
+    run "$dlbench" inspect unfit.tar --json
+    expect_json 'd["samples"] == 4 and d["n_odd"] == 1'
+    odd '^3 of 4 .*"cls".*"99999999999"'
 
     # Manifests that lie: the shard is counted.
     run "$dlbench" gen --set dataset.format=webdataset --set dataset.path=w --set dataset.codec=raw \

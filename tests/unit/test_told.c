@@ -67,6 +67,8 @@ static const struct lie of_the_seen[] = {
     SEEN(fields[DLB_MAX_FIELDS - 1], 'x'),
     SEEN(first.path, 'x'),
     SEEN(undecoded, 'x'),
+    SEEN(n_unfit_labels, DLB_INSPECT_SAMPLES + 1),
+    SEEN(unfit_label, 'x'),
     SEEN(first_bad.code, DLB_N_CODES),
     SEEN(first_bad.path, 'x'),
     SEEN(first_bad.what, 'x'),
