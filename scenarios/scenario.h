@@ -240,7 +240,7 @@ struct dlb_judged_cell {
     const struct dlb_reps *ceilings; /* those of its ceiling; borrowed from the results; or NULL */
     bool aside;                      /* not in the race that decides: of another pipeline */
     bool rival;                      /* does the best's work, so their rates are compared */
-    double modelled_loss_frac;       /* to the best, by the model of a race; NaN: none */
+    double modelled_loss_frac;       /* to the best, by the race's model; NaN: none */
 };
 
 struct dlb_judgement {
@@ -254,6 +254,8 @@ struct dlb_judgement {
                        after a race, those that may be the answer, the most probable first */
     uint32_t *set;  /* [n_set] cells; owned */
     uint32_t n_set;
+    double probability; /* without a race, of what is recommended by the model; NaN; ... */
+    struct dlb_race_interval loss_frac; /* ... and its loss to the best */
     bool no_answer;  /* the question was not answered; for example, the search was cut short */
     char text[1024]; /* about best and recommended, in words */
     json_t *no_difference; /* array of swept keys that change nothing at the recommended cell, else

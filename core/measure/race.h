@@ -40,6 +40,7 @@
 
 #define DLB_RACE_TOLERANCE 0.02 /* default: what a smaller cell may lose to the best */
 #define DLB_RACE_DECIDE 0.985   /* probability of a recommended cell, all runs together */
+#define DLB_RACE_ALIKE 0.995    /* likewise without a race, which has a last phase */
 #define DLB_RACE_SAME 0.95      /* probability from which a key makes no difference */
 
 /* What there is to spend, and what things cost, in one unit: seconds, say. */
@@ -119,9 +120,10 @@ struct dlb_race {
     struct dlb_race_interval loss_frac; /* of `recommended` to its rival, 0 at least; fresh blocks;
                                            NaN without a rival */
     double loss_level;  /* of that interval: 0.95, or 0.975 where the two changed places */
-    double blocks_more; /* that a decision would still take, about, the last phase included; NaN
-                           before the first look */
-    double noise_floor_frac; /* a difference of two cells below this is noise; NaN before a look */
+    double blocks_more; /* that a decision would still take, about, the last phase included; 0 when
+                           decided; NaN before the first look */
+    double noise_floor_frac; /* a difference below this is noise, of two cells that ran as often as
+                                the leader; NaN before a look */
     double scatter;          /* standard deviation of one run's ln rate; NaN before a look */
 
     int64_t base; /* cell, at the end: the recommended one, else the one that loses least; -1 */
@@ -136,6 +138,12 @@ void dlb_race_record(struct dlb_race *race, uint32_t block, uint32_t cell, doubl
 
 /* The cell cannot be judged: it runs no more and is never recommended. */
 void dlb_race_fail(struct dlb_race *race, uint32_t cell);
+
+/* Instead of a race: judges blocks in each of which all cells ran, when no more are to come. With
+ * fewer than DLB_RACE_FIRST_LOOK it says nothing. `loss_frac` is then to the best, by the model.
+ * Recommended is the smallest cell with DLB_RACE_ALIKE, unless another one may be an exception that
+ * beats it by more than the tolerance. */
+void dlb_race_judge(struct dlb_race *race);
 
 /* Marks the cells of the next block, one at least. False: the race has ended, and `stopped` says
  * why. */

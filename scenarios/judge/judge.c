@@ -346,7 +346,8 @@ void dlb_judge_each(const struct dlb_plan *plan, const struct dlb_results *resul
 {
     memset(out, 0, sizeof(*out));
     out->best = out->recommended = -1;
-    out->drift_frac = out->noise_floor_frac = (double)NAN;
+    out->drift_frac = out->noise_floor_frac = out->probability = (double)NAN;
+    out->loss_frac = (struct dlb_race_interval){(double)NAN, (double)NAN, (double)NAN};
     out->n_cells = plan->n_cells;
     out->cells = dlb_mem_array(out->n_cells, sizeof(*out->cells));
     out->seed = plan->seed;

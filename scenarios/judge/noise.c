@@ -191,10 +191,12 @@ static double floor_of_all(double floor_frac, double freedom, uint32_t n)
 }
 
 /* Whether a comparison was held and is open. Before its first look a race knows nothing. */
-static bool is_open(const struct dlb_plan *plan, const struct dlb_race *race)
+static bool is_open(const struct dlb_plan *plan, const struct dlb_race *race,
+                    const struct dlb_judgement *j)
 {
     bool swept = plan->axes.n > 0 && !plan->base; /* storage compares its cells itself */
-    return swept && (!race || (race->n_looked > 0 && race->stopped != DLB_RACE_DECIDED));
+    return swept &&
+           (race ? race->n_looked > 0 && race->stopped != DLB_RACE_DECIDED : !j->separable);
 }
 
 static bool is_too_busy(const struct dlb_race *race, const struct dlb_judgement *j,
@@ -214,6 +216,14 @@ static bool is_too_busy(const struct dlb_race *race, const struct dlb_judgement 
     return n > 0 && count_rivals(j, far) == n;
 }
 
+/* What would help, too. A race that ended for the noise ends there with any budget. */
+static const char *or_what(const struct dlb_race *race)
+{
+    if (!race)
+        return ", or raise run.repeats";
+    return race->stopped == DLB_RACE_NOISE ? "" : ", or raise sweep.max_minutes";
+}
+
 void dlb_noise_judge(const struct dlb_plan *plan, const struct dlb_noise *noise,
                      struct dlb_judgement *j)
 {
@@ -221,7 +231,7 @@ void dlb_noise_judge(const struct dlb_plan *plan, const struct dlb_noise *noise,
     const struct dlb_race *race = held ? &held->race : NULL;
     bool raced = race && isfinite(race->noise_floor_frac);
     j->noise_floor_frac = raced ? race->noise_floor_frac : noise->floor_frac;
-    j->too_busy = is_open(plan, race) && is_too_busy(race, j, noise);
+    j->too_busy = is_open(plan, race, j) && is_too_busy(race, j, noise);
     if (!j->too_busy)
         return;
     j->recommended = -1;
@@ -230,7 +240,7 @@ void dlb_noise_judge(const struct dlb_plan *plan, const struct dlb_noise *noise,
     (void)snprintf(j->text, sizeof(j->text),
                    "This machine is too busy to tell: repetitions of one cell differ so much that "
                    "a loss under %.0f%% would not show, and of the other cells %u of %u are no "
-                   "further from the best. Measure on a quiet machine, or raise %s.",
+                   "further from the best. Measure on a quiet machine%s.",
                    j->noise_floor_frac * 100, count_rivals(j, j->noise_floor_frac),
-                   count_rivals(j, INFINITY), race ? "sweep.max_minutes" : "run.repeats");
+                   count_rivals(j, INFINITY), or_what(race));
 }

@@ -36,7 +36,7 @@ static double modelled_loss(const struct dlb_race *race, uint32_t cell)
     return -expm1(-race->cells[cell].behind);
 }
 
-static void find_best(struct dlb_judgement *j)
+void dlb_best_by_model(struct dlb_judgement *j)
 {
     double least = INFINITY;
     (void)dlb_best_by_median(j);
@@ -49,8 +49,7 @@ static void find_best(struct dlb_judgement *j)
     }
 }
 
-/* By falling probability. Before the first look nothing is known of any. */
-static void find_candidates(const struct dlb_race *race, struct dlb_judgement *j)
+void dlb_find_candidates(const struct dlb_race *race, struct dlb_judgement *j)
 {
     const struct dlb_race_cell *raced = race->cells;
     for (uint32_t i = 0; race->n_looked > 0 && i < race->input.n_cells; i++) {
@@ -89,10 +88,28 @@ static void say_overall(const struct dlb_race *race, double tolerance, char *tex
                        race->n_blocks, all->median * 100, all->low * 100, all->high * 100);
 }
 
+/* One that became certain with the fresh runs, in which it had no part. */
+static void say_smaller(const struct dlb_race *race, char *text, size_t n_text)
+{
+    const uint32_t *rank = race->input.rank;
+    int64_t found = -1;
+    for (uint32_t i = 0; i < race->input.n_cells; i++)
+        if (race->cells[i].state != DLB_RACE_FAILED && race->cells[i].state != DLB_RACE_DROPPED &&
+            race->cells[i].probability >= DLB_RACE_DECIDE && rank[i] < rank[race->recommended] &&
+            (found < 0 || rank[i] < rank[found]))
+            found = i;
+    if (found < 0)
+        (void)snprintf(text, n_text, "no smaller cell has %.3g%%", DLB_RACE_DECIDE * 100);
+    else
+        (void)snprintf(text, n_text,
+                       "cell %lld, which is smaller, has %.3g%%, too, and was not measured afresh",
+                       (long long)found, DLB_RACE_DECIDE * 100);
+}
+
 static void say_decided(const struct dlb_race *race, const struct dlb_judgement *j, char *text,
                         size_t n_text)
 {
-    char which[40] = "this cell", fresh[160] = "", overall[200] = "";
+    char which[40] = "this cell", fresh[160] = "", overall[200] = "", smaller[100];
     if (race->rival < 0) {
         (void)snprintf(text, n_text, "It is the only cell that could be judged.");
         return;
@@ -105,11 +122,12 @@ static void say_decided(const struct dlb_race *race, const struct dlb_judgement 
                    n_pairs(race), (long long)race->rival, race->loss_frac.median * 100,
                    race->loss_level * 100, race->loss_frac.low * 100, race->loss_frac.high * 100);
     say_overall(race, j->tolerance, overall, sizeof(overall));
+    say_smaller(race, smaller, sizeof(smaller));
     (void)snprintf(text, n_text,
                    "Recommended: %s. It loses less than %.3g%% to the best with a probability of "
-                   "%.0f%%; no smaller cell has %.3g%%.%s%s",
-                   which, j->tolerance * 100, floor(race->probability * 100), DLB_RACE_DECIDE * 100,
-                   fresh, overall);
+                   "%.4g%%; %s.%s%s",
+                   which, j->tolerance * 100, floor(race->probability * 1000) / 10, smaller, fresh,
+                   overall);
 }
 
 static const char *why_undecided(const struct dlb_race *race)
@@ -128,8 +146,8 @@ static const char *why_undecided(const struct dlb_race *race)
     return "the sweep did not come to its end";
 }
 
-static void say_candidates(const struct dlb_race *race, const struct dlb_judgement *j, char *text,
-                           size_t n_text)
+void dlb_say_candidates(const struct dlb_race *race, const struct dlb_judgement *j, char *text,
+                        size_t n_text)
 {
     size_t at = 0;
     text[0] = '\0';
@@ -159,7 +177,7 @@ static void say_undecided(const struct dlb_race *race, const struct dlb_judgemen
                                             "nothing is known of the others' chances.");
         return;
     }
-    say_candidates(race, j, candidates, sizeof(candidates));
+    dlb_say_candidates(race, j, candidates, sizeof(candidates));
     if (race->blocks_more > 0)
         (void)snprintf(more, sizeof(more), " A decision would take about %.0f more blocks.",
                        race->blocks_more);
@@ -224,7 +242,7 @@ void dlb_recommend_raced(const struct dlb_plan *plan, struct dlb_judgement *j)
     const struct dlb_race *race = &dlb_plan_deciding(plan)->race;
     for (uint32_t i = 0; i < j->n_cells; i++)
         j->cells[i].modelled_loss_frac = modelled_loss(&dlb_plan_race_of(plan, i)->race, i);
-    find_best(j);
+    dlb_best_by_model(j);
     if (j->best >= 0)
         dlb_rivals_fill(plan, j);
     j->recommended = -1;
@@ -233,7 +251,7 @@ void dlb_recommend_raced(const struct dlb_plan *plan, struct dlb_judgement *j)
         j->recommended = race->recommended;
     j->separable = j->recommended >= 0;
     if (!j->separable)
-        find_candidates(race, j);
+        dlb_find_candidates(race, j);
     describe(plan, j);
 }
 
@@ -263,14 +281,17 @@ static json_t *race_json(const struct dlb_plan *plan, const struct dlb_plan_race
 {
     const struct dlb_race *race = held ? &held->race : NULL;
     bool raced = race && recommended >= 0;
+    const struct dlb_race_interval *loss = raced ? &race->loss_frac : race ? NULL : &j->loss_frac;
     double level = raced && !isnan(race->loss_frac.median) ? race->loss_level : (double)NAN;
     uint32_t n_blocks = held ? dlb_plan_race_blocks(plan, held) : plan->n_blocks;
     return dlb_json_made(json_pack(
         "{so, so, so, so, so, si, so, so}", "cell",
         recommended >= 0 ? json_integer(recommended) : json_null(), "probability",
-        dlb_json_real_or_null(raced ? race->probability : (double)NAN), "loss_frac",
-        interval_json(raced ? &race->loss_frac : NULL), "loss_level", dlb_json_real_or_null(level),
-        "stopped", race ? stopped_json(race) : json_null(), "blocks", (int)n_blocks, "blocks_more",
+        dlb_json_real_or_null(raced  ? race->probability
+                              : race ? (double)NAN
+                                     : j->probability),
+        "loss_frac", interval_json(loss), "loss_level", dlb_json_real_or_null(level), "stopped",
+        race ? stopped_json(race) : json_null(), "blocks", (int)n_blocks, "blocks_more",
         dlb_json_real_or_null(race ? race->blocks_more : (double)NAN), "noise_floor_frac",
         dlb_json_real_or_null(race ? race->noise_floor_frac : j->noise_floor_frac)));
 }

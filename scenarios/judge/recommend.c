@@ -2,8 +2,11 @@
 
 #include "core/base/mem.h"
 #include "core/base/units.h"
+#include "core/measure/race.h"
 #include "scenarios/judge/judged.h"
+#include "scenarios/judge/raced.h"
 #include "scenarios/judge/rivals.h"
+#include "scenarios/plan/factors.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -35,92 +38,6 @@ static bool smaller(const struct dlb_judged_cell *a, const struct dlb_judged_cel
     return a->slots_bytes < b->slots_bytes;
 }
 
-enum standing { WORSE, AS_GOOD, OPEN };
-
-static enum standing compare(const struct dlb_judgement *j, const struct dlb_judged_cell *cell)
-{
-    struct dlb_estimate loss = dlb_paired_loss(cell, &j->cells[j->best], j->seed);
-    if (loss.n < DLB_SEPARABLE_MIN_N)
-        return OPEN;
-    if (loss.high < j->tolerance)
-        return AS_GOOD;
-    return loss.low < j->tolerance ? OPEN : WORSE;
-}
-
-/* "3, 5 and 2 more" */
-static const char *list_cells(const struct dlb_judgement *j, uint32_t n, char *text, size_t n_text)
-{
-    size_t at = 0;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < n; i++) {
-        char one[40];
-        int len = snprintf(one, sizeof(one), "%s%u", i ? ", " : "", j->set[i]);
-        if (len < 0 || at + (size_t)len + 20 > n_text) {
-            (void)snprintf(text + at, n_text - at, " and %u more", n - i);
-            break;
-        }
-        memcpy(text + at, one, (size_t)len + 1);
-        at += (size_t)len;
-    }
-    return text;
-}
-
-/* Of cells smaller than the best: how many there are, how many cannot be distinguished from it,
- * and how many there would have been. */
-struct smaller {
-    uint32_t n, n_as_good, n_open, n_unmeasured, n_unjudged;
-};
-
-static void say_recommended(const struct dlb_judgement *j, const struct smaller *below, char *text,
-                            size_t n_text)
-{
-    const struct dlb_judged_cell *best = &j->cells[j->best];
-    char cells[80], rate[32], bound[60];
-    if (j->recommended < 0 && best->n_values < DLB_SEPARABLE_MIN_N) {
-        (void)snprintf(text, n_text,
-                       "Not separable: one repetition does not tell how much %s %s lose%s to it. "
-                       "Raise run.repeats to 6 or more.",
-                       below->n_open > 1 ? "the smaller cells" : "the smaller cell",
-                       list_cells(j, below->n_open, cells, sizeof(cells)),
-                       below->n_open > 1 ? "" : "s");
-        return;
-    }
-    if (j->recommended < 0) {
-        (void)snprintf(text, n_text,
-                       "Not separable: %s %s may lose less than %.3g%% to it, and these "
-                       "repetitions cannot tell. Raise run.repeats%s.",
-                       below->n_open > 1 ? "the smaller cells" : "the smaller cell",
-                       list_cells(j, below->n_open, cells, sizeof(cells)), j->tolerance * 100,
-                       best->n_values < DLB_BOOTSTRAP_MIN_N ? " to 6 or more" : "");
-        return;
-    }
-    if (j->recommended == j->best && below->n == 0) {
-        (void)snprintf(text, n_text, "Recommended: this cell; none%s is smaller.",
-                       below->n_unjudged > 0     ? " of the judged cells"
-                       : below->n_unmeasured > 0 ? " of the measured cells"
-                                                 : "");
-        return;
-    }
-    if (j->recommended == j->best) {
-        (void)snprintf(text, n_text,
-                       "Recommended: this cell; no smaller cell is certain to come within "
-                       "%.3g%% of it.",
-                       j->tolerance * 100);
-        return;
-    }
-    const struct dlb_judged_cell *cell = &j->cells[j->recommended];
-    struct dlb_estimate loss = dlb_paired_loss(cell, best, j->seed);
-    if (loss.interval == DLB_INTERVAL_BOOTSTRAP_95)
-        (void)snprintf(bound, sizeof(bound), "at the upper end of its 95%% interval");
-    else
-        (void)snprintf(bound, sizeof(bound), "in each of %u repetitions", loss.n);
-    (void)snprintf(text, n_text,
-                   "Recommended: cell %lld, the smallest whose loss to the best is under "
-                   "%.3g%% %s (%s samples/s).",
-                   (long long)j->recommended, j->tolerance * 100, bound,
-                   dlb_count_text(round(cell->rate.median), rate, sizeof(rate)));
-}
-
 void dlb_say_unjudged(const struct dlb_judgement *j, char *text, size_t n_text)
 {
     uint32_t n = 0;
@@ -133,20 +50,23 @@ void dlb_say_unjudged(const struct dlb_judgement *j, char *text, size_t n_text)
 }
 
 /* The cells that the recommendation leaves out, and why. */
-static void say_left_out(const struct dlb_plan *plan, const struct dlb_judgement *j,
-                         const struct smaller *below, char *text, size_t n_text)
+static void say_left_out(const struct dlb_plan *plan, const struct dlb_judgement *j, char *text,
+                         size_t n_text)
 {
-    const struct dlb_spec *best = plan->cells[j->best].spec;
+    const struct dlb_judged_cell *best = &j->cells[j->best];
+    uint32_t n_unmeasured = 0;
     char keys[120];
-    size_t at = 0;
+    for (uint32_t i = 0; i < j->n_cells; i++)
+        n_unmeasured += !dlb_is_measured(&j->cells[i]) && !plan->cells[i].skipped &&
+                        j->cells[i].rival && j->cells[i].n_workers < best->n_workers;
     text[0] = '\0';
-    if (below->n_unmeasured > 0)
-        (void)snprintf(text, n_text, " %u smaller cell%s not measured.", below->n_unmeasured,
-                       below->n_unmeasured == 1 ? " was" : "s were");
-    at = strlen(text);
+    if (n_unmeasured > 0)
+        (void)snprintf(text, n_text, " %u smaller cell%s not measured.", n_unmeasured,
+                       n_unmeasured == 1 ? " was" : "s were");
+    size_t at = strlen(text);
     dlb_say_unjudged(j, text + at, n_text - at);
     at = strlen(text);
-    if (dlb_rivals_apart(&plan->axes, best, keys, sizeof(keys))[0])
+    if (dlb_rivals_apart(&plan->axes, plan->cells[j->best].spec, keys, sizeof(keys))[0])
         (void)snprintf(
             text + at, n_text - at,
             " Cells of another %s do other work%s: their rates are not compared, and "
@@ -189,65 +109,156 @@ size_t dlb_say_best(const struct dlb_judgement *j, char *text, size_t n_text)
     return 0;
 }
 
-static void describe(const struct dlb_plan *plan, struct dlb_judgement *j,
-                     const struct smaller *below)
-{
-    size_t n = sizeof(j->text), at = dlb_say_best(j, j->text, n);
-    if (at == 0)
-        return;
-    say_recommended(j, below, j->text + at, n - at);
-    at = strlen(j->text);
-    say_left_out(plan, j, below, j->text + at, n - at);
-}
-
 void dlb_add_to_set(struct dlb_judgement *j, uint32_t cell)
 {
     j->set = dlb_mem_grow(j->set, j->n_set + 1, sizeof(*j->set));
     j->set[j->n_set++] = cell;
 }
 
-/* What one cell adds to the recommendation. */
-static void weigh(const struct dlb_plan_cell *planned, struct dlb_judgement *j, uint32_t i,
-                  struct smaller *below)
+/* Whether the cell is compared with others of the best's work. */
+static bool takes_part(const struct dlb_judged_cell *cell)
 {
-    const struct dlb_judged_cell *cell = &j->cells[i], *best = &j->cells[j->best];
-    if (!dlb_is_measured(cell)) {
-        below->n_unmeasured += !planned->skipped && cell->n_workers < best->n_workers;
+    return cell->rival && dlb_is_judged(cell);
+}
+
+static void fill_ranks(const struct dlb_judgement *j, uint32_t *rank)
+{
+    for (uint32_t a = 0; a < j->n_cells; a++)
+        for (uint32_t b = a + 1; b < j->n_cells; b++)
+            rank[smaller(&j->cells[b], &j->cells[a]) ? a : b]++;
+}
+
+/* The model's view of the repetitions: every cell ran in each. Free `race`, `rank` and `levels`. */
+struct alike {
+    struct dlb_race race;
+    uint32_t *rank, *levels;
+};
+
+static void record(const struct dlb_judgement *j, struct dlb_race *race)
+{
+    for (uint32_t i = 0; i < j->n_cells; i++) {
+        const struct dlb_judged_cell *cell = &j->cells[i];
+        if (!takes_part(cell))
+            dlb_race_fail(race, i);
+        for (uint32_t k = 0; takes_part(cell) && k < cell->n_values; k++)
+            dlb_race_record(race, cell->block[k], i, cell->values[k]);
+    }
+}
+
+static void judge_alike(const struct dlb_plan *plan, const struct dlb_judgement *j,
+                        struct alike *out)
+{
+    uint32_t n_keys = plan->axes.n;
+    out->rank = dlb_mem_array(j->n_cells, sizeof(*out->rank));
+    out->levels = dlb_mem_array((size_t)j->n_cells * n_keys, sizeof(*out->levels));
+    fill_ranks(j, out->rank);
+    dlb_factors_levels(plan, out->levels);
+    const struct dlb_race_input input = {.n_cells = j->n_cells,
+                                         .n_keys = n_keys,
+                                         .rank = out->rank,
+                                         .levels = out->levels,
+                                         .tolerance = j->tolerance,
+                                         .seed = j->seed};
+    dlb_race_init(&out->race, &input);
+    record(j, &out->race);
+    dlb_race_judge(&out->race);
+}
+
+static void free_alike(struct alike *alike)
+{
+    dlb_race_free(&alike->race);
+    free(alike->rank);
+    free(alike->levels);
+}
+
+static void say_decided(const struct dlb_race *race, const struct dlb_judgement *j, char *text,
+                        size_t n_text)
+{
+    char which[40] = "this cell";
+    if (j->recommended != j->best)
+        (void)snprintf(which, sizeof(which), "cell %lld", (long long)j->recommended);
+    (void)snprintf(text, n_text,
+                   "Recommended: %s. By the model of all %u repetitions it loses less than %.3g%% "
+                   "to the best with a probability of %.4g%%; no smaller cell has %.3g%%.",
+                   which, race->n_blocks, j->tolerance * 100, floor(race->probability * 1000) / 10,
+                   DLB_RACE_ALIKE * 100);
+}
+
+static void say_undecided(const struct dlb_race *race, const struct dlb_judgement *j, char *text,
+                          size_t n_text)
+{
+    char candidates[200];
+    if (race->n_looked == 0) {
+        (void)snprintf(text, n_text,
+                       "Not separable: nothing is known of the other cells' chances without %d "
+                       "repetitions of each. Raise run.repeats, or let the cells race.",
+                       DLB_RACE_FIRST_LOOK);
         return;
     }
-    if (!dlb_is_judged(cell)) {
-        below->n_unjudged += smaller(cell, best);
+    dlb_say_candidates(race, j, candidates, sizeof(candidates));
+    (void)snprintf(text, n_text,
+                   "Not separable: cells that may lose less than %.3g%% to the best, with their "
+                   "probability: %s. A decision would take about %.0f repetitions.",
+                   j->tolerance * 100, candidates,
+                   fmax(dlb_race_blocks(race->scatter, j->tolerance), race->n_blocks + 1));
+}
+
+static void describe(const struct dlb_plan *plan, const struct dlb_race *race,
+                     struct dlb_judgement *j)
+{
+    size_t n = sizeof(j->text), at = dlb_say_best(j, j->text, n);
+    if (at == 0)
+        return;
+    if (!race)
+        (void)snprintf(j->text + at, n - at, "It is the only cell that could be compared.");
+    else if (j->recommended >= 0)
+        say_decided(race, j, j->text + at, n - at);
+    else
+        say_undecided(race, j, j->text + at, n - at);
+    at = strlen(j->text);
+    say_left_out(plan, j, j->text + at, n - at);
+}
+
+/* What the model says of the cells that took part. Without three blocks it says nothing, and any of
+ * them may be the answer. */
+static void take_model(const struct dlb_race *race, struct dlb_judgement *j)
+{
+    for (uint32_t i = 0; i < j->n_cells; i++)
+        if (takes_part(&j->cells[i]))
+            j->cells[i].modelled_loss_frac = race->cells[i].loss_frac.median;
+    dlb_best_by_model(j);
+    j->recommended = race->recommended;
+    j->separable = j->recommended >= 0;
+    if (j->separable) {
+        j->probability = race->probability;
+        j->loss_frac = race->loss_frac;
         return;
     }
-    below->n += smaller(cell, best);
-    enum standing standing = cell == best ? AS_GOOD : compare(j, cell);
-    below->n_as_good += standing == AS_GOOD && smaller(cell, best);
-    if (standing == AS_GOOD && (j->recommended < 0 || smaller(cell, &j->cells[j->recommended])))
-        j->recommended = i;
-    if (standing == OPEN && smaller(cell, best)) {
-        below->n_open++;
-        dlb_add_to_set(j, i);
-    }
+    dlb_find_candidates(race, j);
+    for (uint32_t i = 0; race->n_looked == 0 && i < j->n_cells; i++)
+        if (takes_part(&j->cells[i]))
+            dlb_add_to_set(j, i);
 }
 
 void dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     const struct dlb_judged_cell *best = dlb_best_by_median(j);
-    struct smaller below = {0};
+    uint32_t n_compared = 0;
     j->recommended = -1;
     j->separable = best && dlb_is_judged(best);
     j->n_set = 0;
     if (best)
         dlb_rivals_fill(plan, j);
-    for (uint32_t i = 0; j->separable && i < j->n_cells; i++)
-        if (j->cells[i].rival)
-            weigh(&plan->cells[i], j, i, &below);
-    if (below.n_as_good == 0 && below.n_open > 0) {
-        j->recommended = -1;
-        j->separable = false;
-        dlb_add_to_set(j, (uint32_t)j->best);
-    } else {
-        j->n_set = 0;
+    for (uint32_t i = 0; i < j->n_cells; i++)
+        n_compared += takes_part(&j->cells[i]);
+    if (n_compared < 2) {
+        j->recommended = j->separable ? j->best : -1;
+        describe(plan, NULL, j);
+        return;
     }
-    describe(plan, j, &below);
+    struct alike alike;
+    judge_alike(plan, j, &alike);
+    take_model(&alike.race, j);
+    describe(plan, &alike.race, j);
+    free_alike(&alike);
 }

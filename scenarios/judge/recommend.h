@@ -1,4 +1,4 @@
-/* The recommendation by medians, and what one by a race has in common with it.
+/* The recommendation without a race, and what one by a race has in common with it.
  *
  * Floor 4, private to the judge. Pure. */
 #ifndef DLB_SCENARIOS_JUDGE_RECOMMEND_H
@@ -6,14 +6,15 @@
 
 #include "scenarios/scenario.h"
 
-/* Best: the highest median samples/s of the cells that are ok and neither INCOMPLETE nor
- * HARNESS-BOUND. If there is none, the best of the others, and nothing is recommended.
- * Recommended: the smallest cell (fewest workers, then least slot memory, then lowest number)
- * that does the same work and loses less than sweep.tolerance to the best. The loss is paired by
- * block, and its upper bound counts. If no smaller cell passes, but the repetitions cannot tell
- * some smaller cells from the best, there is no recommendation: `set` holds these and the best.
- * Fills best, rival of each cell, recommended, separable, set and text. For plans without a race.
- */
+/* Where all cells ran alike: with sweep.exhaustive, or among cells of other work. Best: the least
+ * loss by the race's model (core/measure/race_model.h) among the cells that do the same work as the
+ * highest median, are ok and neither INCOMPLETE nor HARNESS-BOUND; before three repetitions the
+ * highest median. If there is no such cell, the best of the others, and nothing is recommended.
+ * Recommended: the smallest cell (fewest workers, then least slot memory, then lowest number) whose
+ * probability to lose less than sweep.tolerance to the best is DLB_RACE_ALIKE, unless another may
+ * be an exception that beats it. Else `set` holds the candidates, or, before three repetitions, all
+ * cells that were compared. Fills best, modelled_loss_frac and rival of each cell, recommended,
+ * separable, set, probability, loss_frac and text. For plans without a race. */
 void dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j);
 
 /* The fastest of the cells that are judged; where none is, of those that are measured; or NULL.

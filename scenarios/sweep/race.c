@@ -1,12 +1,11 @@
 #include "scenarios/sweep/race.h"
 
-#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/judge/judged.h"
+#include "scenarios/plan/factors.h"
 #include "scenarios/plan/in_c.h"
 #include "scenarios/plan/plan.h"
-#include "scenarios/plan/preflight.h"
 #include "scenarios/spec/axes.h"
 #include "scenarios/spec/meaning.h"
 #include "scenarios/sweep/confirm.h"
@@ -51,51 +50,6 @@ bool dlb_sweep_can_race(const struct dlb_plan *plan, const struct dlb_sweep_opts
     return n > 1 && !opts->exhaustive;
 }
 
-/* The place of the cell's value on the axis; behind the last, where the option has no meaning. */
-static uint32_t level_of(const struct dlb_axis *axis, const struct dlb_plan_cell *cell)
-{
-    uint32_t n = (uint32_t)json_array_size(axis->values), place = 0;
-    if (!dlb_meaning_has(axis->group, axis->opt, cell->spec, cell->iterable))
-        return n;
-    json_t *value = dlb_axis_load(axis, cell->spec);
-    while (place < n && !json_equal(value, json_array_get(axis->values, place)))
-        place++;
-    json_decref(value);
-    return place;
-}
-
-struct size {
-    double n_workers, bytes;
-    uint32_t cell;
-};
-
-static int compare(const void *left, const void *right)
-{
-    const struct size *a = left, *b = right;
-    if (a->n_workers != b->n_workers)
-        return a->n_workers < b->n_workers ? -1 : 1;
-    if (a->bytes != b->bytes)
-        return a->bytes < b->bytes ? -1 : 1;
-    return a->cell < b->cell ? -1 : a->cell > b->cell;
-}
-
-static void fill_ranks(const struct dlb_plan *plan, uint32_t *rank)
-{
-    struct size *sizes = dlb_mem_array(plan->n_cells, sizeof(*sizes));
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
-        struct dlb_need need = {.n_workers = INFINITY, .slots_bytes = (double)NAN};
-        if (!plan->cells[i].skipped)
-            dlb_preflight_need(plan, i, &need);
-        sizes[i] = (struct size){need.n_workers, need.slots_bytes, i};
-        if (isnan(need.slots_bytes))
-            sizes[i].bytes = 0;
-    }
-    qsort(sizes, plan->n_cells, sizeof(*sizes), compare);
-    for (uint32_t i = 0; i < plan->n_cells; i++)
-        rank[sizes[i].cell] = i;
-    free(sizes);
-}
-
 static void add_block(struct dlb_plan *plan)
 {
     const struct dlb_race *race = &plan->race->race;
@@ -106,13 +60,6 @@ static void add_block(struct dlb_plan *plan)
     dlb_plan_add_block(plan, block, runs, race->n_fresh > 0);
     plan->n_blocks = block + 1;
     free(runs);
-}
-
-static void fill_levels(const struct dlb_plan *plan, uint32_t n_keys, uint32_t *levels)
-{
-    for (uint32_t i = 0; i < plan->n_grid; i++)
-        for (uint32_t k = 0; k < plan->axes.n && !plan->cells[i].skipped; k++)
-            levels[(size_t)i * n_keys + k] = level_of(&plan->axes.axis[k], &plan->cells[i]);
 }
 
 static bool same_level(const struct dlb_plan *plan, uint32_t key, uint32_t a, uint32_t b)
@@ -155,11 +102,11 @@ static void hold(struct dlb_plan *plan, uint32_t first, double max_s, double cut
     held->cut_s = cut_s;
     held->n_cpus = n_cpus;
     held->first_block = plan->n_blocks;
-    fill_ranks(plan, held->rank);
+    dlb_factors_ranks(plan, held->rank);
     if (first > 0)
         fill_torch_levels(plan, n_keys, held->levels);
     else
-        fill_levels(plan, n_keys, held->levels);
+        dlb_factors_levels(plan, held->levels);
     struct dlb_race_input input = {.n_cells = n,
                                    .n_keys = n_keys,
                                    .rank = held->rank,

@@ -29,7 +29,7 @@ static inline void open_judged(struct judged *t, const char *const *settings)
 {
     struct dlb_err err;
     struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
-    /* The rule of medians; a test of the race sets it back. */
+    /* No race; a test of one sets it back. */
     if (dlb_config_set(cfg, "sweep.exhaustive=true", &err))
         fail_msg("%s", err.what);
     for (; *settings; settings++)

@@ -55,6 +55,7 @@ struct grid_case {
 /* Counts over grids. */
 struct grid_tally {
     uint32_t n, decided, wrong, contradicted;
+    uint32_t n_losses, covered_losses; /* of cells, to the best, by the model */
     uint32_t covered_rival, covered_best, n_runs;
     uint32_t old_decided[2], old_wrong[2]; /* medians, at 3 and 6 repetitions */
 };
@@ -170,14 +171,60 @@ static inline bool grid_covers(const struct dlb_race_interval *interval, double 
     return interval->low - 1e-12 <= loss && loss <= interval->high + 1e-12;
 }
 
+static inline struct dlb_race_input grid_input(const struct grid *g, uint64_t seed)
+{
+    return (struct dlb_race_input){.n_cells = GRID_CELLS,
+                                   .n_keys = g->of->one_key ? 1 : 2,
+                                   .rank = g->rank,
+                                   .levels = g->levels,
+                                   .tolerance = GRID_TOLERANCE,
+                                   .seed = seed};
+}
+
+/* At the end of a race, or without one. */
+static inline void grid_tally_race(const struct grid *g, const struct dlb_race *race,
+                                   struct grid_tally *t)
+{
+    t->n++;
+    for (uint32_t c = 0; c < GRID_CELLS; c++) {
+        if (isnan(race->cells[c].loss_frac.median))
+            continue;
+        t->n_losses++;
+        t->covered_losses += grid_covers(&race->cells[c].loss_frac, grid_loss(g, c));
+    }
+    if (race->stopped != DLB_RACE_DECIDED)
+        return;
+    uint32_t cell = (uint32_t)race->recommended;
+    double to_rival = fmax(0, -expm1(g->truth[cell] - g->truth[race->rival]));
+    t->decided++;
+    t->wrong += grid_is_wrong(g, cell);
+    t->covered_rival += grid_covers(&race->loss_frac, to_rival);
+    t->covered_best += grid_covers(&race->loss_frac, grid_loss(g, cell));
+}
+
+/* Every cell in each of n_blocks, and no race. */
+static inline void grid_alike(struct grid *g, uint32_t n_blocks, uint64_t seed,
+                              struct grid_tally *t)
+{
+    const struct dlb_race_input input = grid_input(g, seed);
+    bool runs[GRID_CELLS];
+    double ln_rate[GRID_CELLS];
+    struct dlb_race race;
+    dlb_race_init(&race, &input);
+    memset(runs, true, sizeof(runs));
+    for (uint32_t b = 0; b < n_blocks; b++) {
+        grid_block(g, b, runs, ln_rate);
+        for (uint32_t c = 0; c < GRID_CELLS; c++)
+            dlb_race_record(&race, b, c, exp(ln_rate[c]));
+    }
+    dlb_race_judge(&race);
+    grid_tally_race(g, &race, t);
+    dlb_race_free(&race);
+}
+
 static inline void grid_race(struct grid *g, uint64_t seed, struct grid_tally *t)
 {
-    const struct dlb_race_input input = {.n_cells = GRID_CELLS,
-                                         .n_keys = g->of->one_key ? 1 : 2,
-                                         .rank = g->rank,
-                                         .levels = g->levels,
-                                         .tolerance = GRID_TOLERANCE,
-                                         .seed = seed};
+    const struct dlb_race_input input = grid_input(g, seed);
     struct dlb_race race;
     uint32_t n_runs = 0, block = 0, fresh_from = 0, n_fresh = 0;
     dlb_race_init(&race, &input);
@@ -197,17 +244,9 @@ static inline void grid_race(struct grid *g, uint64_t seed, struct grid_tally *t
         n_runs += dlb_race_block_runs(&race);
         block++;
     }
-    t->n++;
     t->n_runs += n_runs;
     t->contradicted += n_fresh > (race.stopped == DLB_RACE_DECIDED);
-    if (race.stopped == DLB_RACE_DECIDED) {
-        uint32_t cell = (uint32_t)race.recommended;
-        double to_rival = fmax(0, -expm1(g->truth[cell] - g->truth[race.rival]));
-        t->decided++;
-        t->wrong += grid_is_wrong(g, cell);
-        t->covered_rival += grid_covers(&race.loss_frac, to_rival);
-        t->covered_best += grid_covers(&race.loss_frac, grid_loss(g, cell));
-    }
+    grid_tally_race(g, &race, t);
     dlb_race_free(&race);
 }
 

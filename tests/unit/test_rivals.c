@@ -16,7 +16,7 @@ static const char *const workers[] = {"sweep.loader.num_workers=[1, 2, 16]", "de
 /* `n` repetitions of this rate that measured `n_steps` batches. */
 static void add_steps(struct judged *t, uint32_t cell, double rate, uint64_t n_steps)
 {
-    for (uint32_t block = 0; block < 2; block++) {
+    for (uint32_t block = 0; block < 3; block++) {
         struct dlb_cell_result one = rep(rate, 0.5, block, 1000);
         one.loop.total.n_steps = n_steps;
         put(&t->results.cells[cell], one);
@@ -46,7 +46,6 @@ static void test_what_is_not_judged_does_not_win(void **state)
     judge(&t);
     assert_int_equal(t.j.cells[1].verdict.klass, DLB_V_INCOMPLETE);
     assert_int_equal(t.j.recommended, 2);
-    assert_non_null(strstr(t.j.text, "judged cells"));
     close_judged(&t);
 }
 
@@ -100,20 +99,21 @@ static void test_other_work_is_not_compared(void **state)
 }
 
 /* Cell 0 is as good with fewer bytes, cell 1 the best: whether they are compared. The option that
- * makes them other work is named; NULL: they do the same. Of two repetitions nothing is said of a
- * key by itself. */
+ * makes them other work is named; NULL: they do the same. */
 static void compares(const char *axis, const char *setting, const char *other_work)
 {
     struct judged t;
     const char *const settings[] = {"loader.num_workers=1", axis, setting, NULL};
     open_judged(&t, settings);
-    add(&t, 0, (const double[]){999, 999}, 2, 1000);
-    add(&t, 1, (const double[]){1000, 1000}, 2, 2000);
+    add(&t, 0, (const double[]){999, 999, 999}, 3, 1000);
+    add(&t, 1, (const double[]){1000, 1000, 1000}, 3, 2000);
     judge(&t);
     const struct dlb_axis *swept = &t.plan.axes.axis[0];
     bool other = dlb_axis_is_other_work(swept, t.plan.cells[1].spec);
+    char another[120];
+    (void)snprintf(another, sizeof another, "another %s", swept->key);
     if (t.j.best != 1 || t.j.recommended != (other_work ? 1 : 0) || other != (other_work != NULL) ||
-        !strstr(t.j.text, swept->key) != !other_work ||
+        !strstr(t.j.text, another) != !other_work ||
         (other_work && strcmp(swept->key, other_work) != 0))
         fail_msg("%s, %s: %lld, %s", axis, setting, (long long)t.j.recommended, t.j.text);
     close_judged(&t);
