@@ -340,9 +340,9 @@ static void look_at_label(struct dlb_seen *out, const struct dlb_sample *sample)
 static void note_labels(const struct dlb_seen *seen, struct dlb_shape *shape)
 {
     if (seen->n_unfit_labels > 0)
-        dlb_shape_odd(shape,
-                      "%u of %u samples looked at have a \"cls\" that is no class number, as \"%s\"",
-                      seen->n_unfit_labels, seen->n_looked, seen->unfit_label);
+        dlb_shape_odd(
+            shape, "%u of %u samples looked at have a \"cls\" that is no class number, as \"%s\"",
+            seen->n_unfit_labels, seen->n_looked, seen->unfit_label);
 }
 
 static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *sample,

@@ -28,15 +28,15 @@ static bool images_make_sense(const struct dlb_seen *seen)
 
 bool dlb_seen_makes_sense(const struct dlb_seen *seen)
 {
-    bool sense =
-        seen->n_looked <= DLB_INSPECT_SAMPLES &&
-        seen->n_bad <= DLB_INSPECT_SAMPLES + DLB_INSPECT_SHARDS && images_make_sense(seen) &&
-        clips_make_sense(&seen->clips, seen->n_looked) && seen->n_fields <= DLB_MAX_FIELDS &&
-        dlb_told_text(seen->first.path, sizeof seen->first.path) &&
-        dlb_told_text(seen->undecoded, sizeof seen->undecoded) && dlb_told_err(&seen->first_bad) &&
-        seen->n_unfit_labels <= seen->n_looked &&
-        dlb_told_text(seen->unfit_label, sizeof seen->unfit_label) &&
-        (seen->n_bad == 0) == (seen->first_bad.status == DLB_OK);
+    bool sense = seen->n_looked <= DLB_INSPECT_SAMPLES &&
+                 seen->n_bad <= DLB_INSPECT_SAMPLES + DLB_INSPECT_SHARDS &&
+                 images_make_sense(seen) && clips_make_sense(&seen->clips, seen->n_looked) &&
+                 seen->n_fields <= DLB_MAX_FIELDS &&
+                 dlb_told_text(seen->first.path, sizeof seen->first.path) &&
+                 dlb_told_text(seen->undecoded, sizeof seen->undecoded) &&
+                 dlb_told_err(&seen->first_bad) && seen->n_unfit_labels <= seen->n_looked &&
+                 dlb_told_text(seen->unfit_label, sizeof seen->unfit_label) &&
+                 (seen->n_bad == 0) == (seen->first_bad.status == DLB_OK);
 
     for (uint32_t i = 0; sense && i < DLB_MAX_FIELDS; i++)
         sense = dlb_told_text(seen->fields[i], sizeof seen->fields[i]);

@@ -11,7 +11,7 @@
 
 /* Chosen by simulation: docs/measurement.md. */
 #define N_DRAWS 1000
-#define LOSS_LOW 0.0025   /* quantile: a cell that is the best by chance is a little too good */
+#define LOSS_LOW 0.0025  /* quantile: a cell that is the best by chance is a little too good */
 #define DROP 0.02        /* probability below which a cell is dropped */
 #define PASS_OVER 0.65   /* share of the highest probability that the leader has at least */
 #define THREAT 0.02      /* probability from which a cell runs on */

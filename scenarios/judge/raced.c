@@ -3,9 +3,9 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
+#include "scenarios/judge/candidates.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/judge/judged.h"
-#include "scenarios/judge/recommend.h"
 #include "scenarios/judge/rivals.h"
 #include "scenarios/plan/plan.h"
 
@@ -34,36 +34,6 @@ static double modelled_loss(const struct dlb_race *race, uint32_t cell)
         isnan(race->cells[cell].probability))
         return (double)NAN;
     return -expm1(-race->cells[cell].behind);
-}
-
-void dlb_best_by_model(struct dlb_judgement *j)
-{
-    double least = INFINITY;
-    (void)dlb_best_by_median(j);
-    for (uint32_t i = 0; i < j->n_cells; i++) {
-        double loss = j->cells[i].modelled_loss_frac;
-        if (j->cells[i].aside || !dlb_is_judged(&j->cells[i]) || !(loss < least))
-            continue;
-        least = loss;
-        j->best = i;
-    }
-}
-
-void dlb_find_candidates(const struct dlb_race *race, struct dlb_judgement *j)
-{
-    const struct dlb_race_cell *raced = race->cells;
-    for (uint32_t i = 0; race->n_looked > 0 && i < race->input.n_cells; i++) {
-        if (j->cells[i].aside || !dlb_is_judged(&j->cells[i]) ||
-            !(raced[i].probability >= DLB_CANDIDATE_MIN))
-            continue;
-        dlb_add_to_set(j, i);
-        for (uint32_t k = j->n_set - 1;
-             k > 0 && raced[j->set[k]].probability > raced[j->set[k - 1]].probability; k--) {
-            uint32_t kept = j->set[k];
-            j->set[k] = j->set[k - 1];
-            j->set[k - 1] = kept;
-        }
-    }
 }
 
 static uint32_t n_pairs(const struct dlb_race *race)
@@ -144,26 +114,6 @@ static const char *why_undecided(const struct dlb_race *race)
         break;
     }
     return "the sweep did not come to its end";
-}
-
-void dlb_say_candidates(const struct dlb_race *race, const struct dlb_judgement *j, char *text,
-                        size_t n_text)
-{
-    size_t at = 0;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < j->n_set; i++) {
-        double probability = race->cells[j->set[i]].probability;
-        char one[48], odds[16] = "";
-        if (isfinite(probability))
-            (void)snprintf(odds, sizeof(odds), " (%.0f%%)", probability * 100);
-        int n = snprintf(one, sizeof(one), "%s%u%s", i ? ", " : "", j->set[i], odds);
-        if (n < 0 || at + (size_t)n + 20 > n_text) {
-            (void)snprintf(text + at, n_text - at, " and %u more", j->n_set - i);
-            break;
-        }
-        memcpy(text + at, one, (size_t)n + 1);
-        at += (size_t)n;
-    }
 }
 
 static void say_undecided(const struct dlb_race *race, const struct dlb_judgement *j, char *text,
@@ -282,7 +232,9 @@ static json_t *race_json(const struct dlb_plan *plan, const struct dlb_plan_race
     const struct dlb_race *race = held ? &held->race : NULL;
     bool raced = race && recommended >= 0;
     const struct dlb_race_interval *loss = raced ? &race->loss_frac : race ? NULL : &j->loss_frac;
-    double level = raced && !isnan(race->loss_frac.median) ? race->loss_level : (double)NAN;
+    double level = !race ? 0.95 : raced ? race->loss_level : (double)NAN;
+    if (!loss || isnan(loss->median))
+        level = (double)NAN;
     uint32_t n_blocks = held ? dlb_plan_race_blocks(plan, held) : plan->n_blocks;
     return dlb_json_made(json_pack(
         "{so, so, so, so, so, si, so, so}", "cell",

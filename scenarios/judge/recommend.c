@@ -1,10 +1,9 @@
 #include "scenarios/judge/recommend.h"
 
 #include "core/base/mem.h"
-#include "core/base/units.h"
 #include "core/measure/race.h"
+#include "scenarios/judge/candidates.h"
 #include "scenarios/judge/judged.h"
-#include "scenarios/judge/raced.h"
 #include "scenarios/judge/rivals.h"
 #include "scenarios/plan/factors.h"
 
@@ -13,40 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct dlb_judged_cell *dlb_best_by_median(struct dlb_judgement *j)
-{
-    const struct dlb_judged_cell *best = NULL;
-    j->best = -1;
-    for (uint32_t i = 0; i < j->n_cells; i++) {
-        const struct dlb_judged_cell *cell = &j->cells[i];
-        if (cell->aside || !dlb_is_measured(cell) ||
-            (best && dlb_is_judged(best) && !dlb_is_judged(cell)))
-            continue;
-        if (!best || dlb_is_judged(cell) != dlb_is_judged(best) ||
-            cell->rate.median > best->rate.median) {
-            best = cell;
-            j->best = i;
-        }
-    }
-    return best;
-}
-
 static bool smaller(const struct dlb_judged_cell *a, const struct dlb_judged_cell *b)
 {
     if (a->n_workers != b->n_workers)
         return a->n_workers < b->n_workers;
     return a->slots_bytes < b->slots_bytes;
-}
-
-void dlb_say_unjudged(const struct dlb_judgement *j, char *text, size_t n_text)
-{
-    uint32_t n = 0;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < j->n_cells; i++)
-        n += !j->cells[i].aside && dlb_is_measured(&j->cells[i]) && !dlb_is_judged(&j->cells[i]);
-    if (n > 0)
-        (void)snprintf(text, n_text, " %u cell%s left out as INCOMPLETE or HARNESS-BOUND.", n,
-                       n == 1 ? " is" : "s are");
 }
 
 /* The cells that the recommendation leaves out, and why. */
@@ -73,46 +43,6 @@ static void say_left_out(const struct dlb_plan *plan, const struct dlb_judgement
             "the highest of all says nothing about the loader.",
             keys,
             strstr(keys, "loader.batch_size") ? " (a batch of any size takes device.step_ms)" : "");
-}
-
-size_t dlb_say_best(const struct dlb_judgement *j, char *text, size_t n_text)
-{
-    if (j->best < 0) {
-        (void)snprintf(text, n_text, "No cell has a result, so none is recommended.");
-        return 0;
-    }
-    const struct dlb_judged_cell *best = &j->cells[j->best];
-    char spread[120] = "one repetition", which[40] = "", rate[32], low[32], high[32];
-    if (best->rate.interval != DLB_INTERVAL_NONE)
-        (void)snprintf(spread, sizeof(spread), "%s %s to %s of %u repetitions",
-                       best->rate.interval == DLB_INTERVAL_BOOTSTRAP_95 ? "95% interval"
-                                                                        : "min-max",
-                       dlb_count_text(round(best->rate.low), low, sizeof(low)),
-                       dlb_count_text(round(best->rate.high), high, sizeof(high)), best->n_values);
-    if (j->n_cells > 1)
-        (void)snprintf(which, sizeof(which), "Best: cell %lld, ", (long long)j->best);
-    bool alone = j->n_cells == 1 && dlb_is_judged(best);
-    int at = snprintf(text, n_text, "%s%s samples/s (%s).%s", which,
-                      dlb_count_text(round(best->rate.median), rate, sizeof(rate)), spread,
-                      alone ? "" : " ");
-    if (at < 0 || (size_t)at >= n_text || alone)
-        return 0;
-    if (dlb_is_judged(best))
-        return (size_t)at;
-    (void)snprintf(text + at, n_text - (size_t)at,
-                   j->n_cells == 1 ? "Nothing is recommended: it is %s, so its rate says "
-                                     "nothing of the loader."
-                                   : "Nothing is recommended: it is %s and no other cell is "
-                                     "judged either, so these rates say nothing of the "
-                                     "loader.",
-                   dlb_verdict_class_name(best->verdict.klass));
-    return 0;
-}
-
-void dlb_add_to_set(struct dlb_judgement *j, uint32_t cell)
-{
-    j->set = dlb_mem_grow(j->set, j->n_set + 1, sizeof(*j->set));
-    j->set[j->n_set++] = cell;
 }
 
 /* Whether the cell is compared with others of the best's work. */

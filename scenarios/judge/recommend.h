@@ -1,4 +1,4 @@
-/* The recommendation without a race, and what one by a race has in common with it.
+/* The recommendation without a race.
  *
  * Floor 4, private to the judge. Pure. */
 #ifndef DLB_SCENARIOS_JUDGE_RECOMMEND_H
@@ -16,17 +16,5 @@
  * cells that were compared. Fills best, modelled_loss_frac and rival of each cell, recommended,
  * separable, set, probability, loss_frac and text. For plans without a race. */
 void dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j);
-
-/* The fastest of the cells that are judged; where none is, of those that are measured; or NULL.
- * Sets j->best. */
-const struct dlb_judged_cell *dlb_best_by_median(struct dlb_judgement *j);
-
-void dlb_add_to_set(struct dlb_judgement *j, uint32_t cell);
-
-/* "Best: cell 3, 801 samples/s (...). " Returns its length; 0 if that is all there is to say. */
-size_t dlb_say_best(const struct dlb_judgement *j, char *text, size_t n_text);
-
-/* " 2 cells are left out as INCOMPLETE or HARNESS-BOUND.", or nothing. */
-void dlb_say_unjudged(const struct dlb_judgement *j, char *text, size_t n_text);
 
 #endif

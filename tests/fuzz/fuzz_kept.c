@@ -1,6 +1,6 @@
 /* What a process leaves of its share of a conversion, on whatever machine: the first byte says how
- * many keys of the list follow; the rest is the file `kept`, and zeros behind it. What is believed is
- * joined with what the shares before it left. */
+ * many keys of the list follow; the rest is the file `kept`, and zeros behind it. What is believed
+ * is joined with what the shares before it left. */
 #include "core/base/told.h"
 #include "formats/convert/kept.h"
 

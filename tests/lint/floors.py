@@ -54,7 +54,7 @@ DOORS = {
     "scenarios/gap/rungs": {"array.h", "params.h", "rung.h", "rung_result.h"},
     "scenarios/gap/torch": {"python.h", "torch_rung.h"},
     "scenarios/judge": {"judge.h", "judged.h", "note.h", "summary.h"},
-    "scenarios/plan": {"devices.h", "in_c.h", "plan.h", "preflight.h", "twin.h"},
+    "scenarios/plan": {"devices.h", "factors.h", "in_c.h", "plan.h", "preflight.h", "twin.h"},
     "scenarios/ranks": {"gpu.h", "launcher.h", "link.h", "merge.h", "module.h", "ranks.h", "speaker.h", "team.h", "team_convert.h", "team_gen.h"},
     "scenarios/rules": {"judge.h", "rule.h"},
     "scenarios/run": {"child.h", "kept.h", "runner.h", "task.h", "trace_path.h"},

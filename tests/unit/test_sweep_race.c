@@ -4,6 +4,7 @@
 #include "bench/experiment/watch.h"
 #include "core/base/rng.h"
 #include "scenarios/judge/judged.h"
+#include "scenarios/judge/candidates.h"
 #include "scenarios/judge/raced.h"
 
 #include "tests/support/judged.h"
