@@ -178,7 +178,7 @@ static void say_recommendation(const json_t *doc, uint32_t n_columns, uint32_t m
         dlb_text_printf(out, "\n");
         fold_within(out, dlb_json_text(doc, "recommendation"), 0, n_columns, most);
     }
-    if (most == UINT32_MAX)
+    if (!dlb_json_is_true(doc, "too_busy")) /* which has said it */
         dlb_findings_noise(doc, out);
 }
 
@@ -329,8 +329,6 @@ static struct room room_for(const json_t *doc, uint32_t n_columns, uint32_t exce
              n_reasons = n_folded(words, 2, n_columns);
     uint32_t off = n_words > LEAST_ROWS ? n_words - LEAST_ROWS : 0;
 
-    if (excess > 0 && isfinite(dlb_json_number(doc, "noise_floor_frac")))
-        excess--; /* its line is left out, too */
     off = off < excess ? off : excess;
     excess -= off;
     uint32_t off_reasons = n_reasons > LEAST_ROWS ? n_reasons - LEAST_ROWS : 0;
