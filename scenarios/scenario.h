@@ -162,7 +162,7 @@ struct dlb_plan {
     struct dlb_plan_torch torch;    /* PyTorch's cells follow the race, or why they do not */
     struct dlb_plan_in_c in_c;
     int64_t reference; /* cell, or -1 */
-    uint64_t seed;
+    uint64_t seed;     /* of the order of tasks, and of a race's draws */
     struct dlb_plan_host host;
     bool step_assumed;     /* device.step_ms was not set */
     struct dlb_spec *base; /* base spec for cells that next() adds; NULL if it adds none */
@@ -246,7 +246,6 @@ struct dlb_judged_cell {
 struct dlb_judgement {
     struct dlb_judged_cell *cells; /* [n_cells], those of the plan */
     uint32_t n_cells;
-    uint64_t seed;    /* of the resampling behind its intervals */
     double tolerance; /* what the recommended cell may lose to the best (sweep.tolerance) */
     enum dlb_rate_kind ranked_by; /* the most telling rate that all measured cells have */
     int64_t best, recommended;    /* cell or -1 */

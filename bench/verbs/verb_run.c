@@ -23,7 +23,7 @@ const struct dlb_verb dlb_verb_run = {
         "HARNESS-BOUND: dlbench itself is the limit. INCOMPLETE: too much is not measured to "
         "judge.\n\n"
         "Each of run.repeats repetitions is a process of its own. With six and more the interval "
-        "is a 95% bootstrap interval of the median. With fewer it is the least and the largest "
+        "is the sign test's 95% interval of the median. With fewer it is the least and the largest "
         "value, and is called so.\n\n"
         "run.cache = \"cold\" drops the data from the page cache before each repetition, which "
         "needs no root. run.cache = \"warm\" reads all of it first. The result says how much of "

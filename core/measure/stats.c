@@ -1,13 +1,11 @@
 #include "core/measure/stats.h"
 
 #include "core/base/json.h"
-#include "core/base/rng.h"
 #include "core/measure/tail.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Repetitions are few, so the usual call needs no heap. */
 #define N_INLINE 64
@@ -48,15 +46,20 @@ static void sample_sort(struct sample *s)
     qsort(s->value, s->n, sizeof *s->value, compare);
 }
 
-/* R's type 7: the place (n - 1) q between order statistics. */
-static double sorted_quantile(const double *sorted, uint32_t n, double q)
+/* At a place between order statistics, from 0 to n - 1. */
+static double sorted_at(const double *sorted, uint32_t n, double place)
 {
-    double place = (double)(n - 1) * fmin(fmax(q, 0.0), 1.0);
     uint32_t below = (uint32_t)place;
     if (below >= n - 1)
         return sorted[n - 1];
     double part = place - (double)below;
     return sorted[below] + part * (sorted[below + 1] - sorted[below]);
+}
+
+/* R's type 7. */
+static double sorted_quantile(const double *sorted, uint32_t n, double q)
+{
+    return sorted_at(sorted, n, (double)(n - 1) * fmin(fmax(q, 0.0), 1.0));
 }
 
 double dlb_quantile(const double *values, uint32_t n, double q)
@@ -80,48 +83,24 @@ double dlb_median(const double *values, uint32_t n)
     return dlb_quantile(values, n, 0.5);
 }
 
-/* The median of one resample, without sorting: counting how often each order statistic was drawn
- * gives the middle. */
-static double resampled_median(const double *sorted, uint32_t n, uint32_t *drawn,
-                               struct dlb_rng *rng)
+/* Where the interval ends, counted from either end of the n >= DLB_SIGN_MIN_N sorted values: the
+ * header's k and lambda as the place k - 1 + lambda between order statistics. */
+static double sign_place(uint32_t n)
 {
-    memset(drawn, 0, n * sizeof *drawn);
-    for (uint32_t i = 0; i < n; i++)
-        drawn[dlb_rng_below(rng, n)]++;
-
-    uint32_t lower_rank = (n + 1) / 2, upper_rank = n / 2 + 1; /* equal for an odd n */
-    uint32_t seen = 0, i = 0;
-    while ((seen += drawn[i]) < lower_rank)
-        i++;
-    double lower = sorted[i];
-    while (seen < upper_rank)
-        seen += drawn[++i];
-    return (lower + sorted[i]) / 2.0;
+    double tail = (1 - 0.95) / 2, ln_p = -(double)n * log(2.0); /* ln P(Bin(n, 1/2) = k) */
+    double less = 0, up_to = exp(ln_p);                         /* P(Bin < k), P(Bin <= k) */
+    uint32_t k = 0;
+    while (up_to <= tail) {
+        k++;
+        ln_p += log((double)(n - k + 1) / (double)k);
+        less = up_to;
+        up_to += exp(ln_p);
+    }
+    double share = (tail - less) / (up_to - less);
+    return (double)(k - 1) + (double)(n - k) * share / ((double)k + (double)(n - 2 * k) * share);
 }
 
-/* Percentile bootstrap: resample with replacement, take the middle 95% of the medians. */
-static bool bootstrap(const struct sample *s, uint64_t seed, double *low, double *high)
-{
-    double *medians = malloc(DLB_BOOTSTRAP_DRAWS * sizeof *medians);
-    uint32_t *drawn = malloc(s->n * sizeof *drawn);
-    bool done = false;
-
-    if (!medians || !drawn)
-        goto out;
-    struct dlb_rng rng = dlb_rng_seed(seed, s->n, DLB_BOOTSTRAP_DRAWS);
-    for (uint32_t i = 0; i < DLB_BOOTSTRAP_DRAWS; i++)
-        medians[i] = resampled_median(s->value, s->n, drawn, &rng);
-    qsort(medians, DLB_BOOTSTRAP_DRAWS, sizeof *medians, compare);
-    *low = sorted_quantile(medians, DLB_BOOTSTRAP_DRAWS, 0.025);
-    *high = sorted_quantile(medians, DLB_BOOTSTRAP_DRAWS, 0.975);
-    done = true;
-out:
-    free(medians);
-    free(drawn);
-    return done;
-}
-
-static struct dlb_estimate estimate(struct sample *s, uint64_t seed)
+static struct dlb_estimate estimate(struct sample *s)
 {
     struct dlb_estimate out = {.median = NAN, .low = NAN, .high = NAN, .n = s->n};
 
@@ -134,8 +113,12 @@ static struct dlb_estimate estimate(struct sample *s, uint64_t seed)
     if (s->n == 1)
         return out;
     out.interval = DLB_INTERVAL_MIN_MAX;
-    if (s->n >= DLB_BOOTSTRAP_MIN_N && bootstrap(s, seed, &out.low, &out.high))
-        out.interval = DLB_INTERVAL_BOOTSTRAP_95;
+    if (s->n >= DLB_SIGN_MIN_N) {
+        double place = sign_place(s->n);
+        out.low = sorted_at(s->value, s->n, place);
+        out.high = sorted_at(s->value, s->n, (double)(s->n - 1) - place);
+        out.interval = DLB_INTERVAL_SIGN_95;
+    }
     return out;
 }
 
@@ -155,7 +138,7 @@ static double ratio(double a, double b)
     return a / b;
 }
 
-static struct dlb_estimate estimate_of(const double *a, const double *b, uint32_t n, uint64_t seed,
+static struct dlb_estimate estimate_of(const double *a, const double *b, uint32_t n,
                                        double (*combine)(double a, double b))
 {
     struct sample s;
@@ -164,26 +147,24 @@ static struct dlb_estimate estimate_of(const double *a, const double *b, uint32_
         return (struct dlb_estimate){.median = NAN, .low = NAN, .high = NAN};
     for (uint32_t i = 0; i < n; i++)
         sample_add(&s, combine(a[i], b[i]));
-    struct dlb_estimate out = estimate(&s, seed);
+    struct dlb_estimate out = estimate(&s);
     sample_free(&s);
     return out;
 }
 
-struct dlb_estimate dlb_estimate_median(const double *values, uint32_t n, uint64_t seed)
+struct dlb_estimate dlb_estimate_median(const double *values, uint32_t n)
 {
-    return estimate_of(values, values, n, seed, value_itself);
+    return estimate_of(values, values, n, value_itself);
 }
 
-struct dlb_estimate dlb_estimate_paired_loss(const double *a, const double *b, uint32_t n,
-                                             uint64_t seed)
+struct dlb_estimate dlb_estimate_paired_loss(const double *a, const double *b, uint32_t n)
 {
-    return estimate_of(a, b, n, seed, loss);
+    return estimate_of(a, b, n, loss);
 }
 
-struct dlb_estimate dlb_estimate_paired_ratio(const double *a, const double *b, uint32_t n,
-                                              uint64_t seed)
+struct dlb_estimate dlb_estimate_paired_ratio(const double *a, const double *b, uint32_t n)
 {
-    return estimate_of(a, b, n, seed, ratio);
+    return estimate_of(a, b, n, ratio);
 }
 
 bool dlb_mean_interval(const double *values, uint32_t n, double *low, double *high)
@@ -215,8 +196,8 @@ const char *dlb_interval_name(enum dlb_interval_kind kind)
         return "none";
     case DLB_INTERVAL_MIN_MAX:
         return "min-max";
-    case DLB_INTERVAL_BOOTSTRAP_95:
-        return "bootstrap-95";
+    case DLB_INTERVAL_SIGN_95:
+        return "sign-95";
     }
     return "none";
 }

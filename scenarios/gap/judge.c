@@ -34,13 +34,13 @@ static bool has_seconds(const struct dlb_rung_result *result)
 }
 
 /* The seconds of all repetitions that measured, their median, and the repetition in the middle. */
-static void estimate(struct dlb_gap_judged *rung, uint64_t seed)
+static void estimate(struct dlb_gap_judged *rung)
 {
     rung->values = dlb_mem_array(rung->n_results, sizeof(double));
     for (uint32_t i = 0; i < rung->n_results; i++)
         if (has_seconds(&rung->result[i]))
             rung->values[rung->n_values++] = rung->result[i].seconds;
-    rung->seconds = dlb_estimate_median(rung->values, rung->n_values, seed);
+    rung->seconds = dlb_estimate_median(rung->values, rung->n_values);
     for (uint32_t i = 0; i < rung->n_results; i++) {
         const struct dlb_rung_result *result = &rung->result[i];
         if (has_seconds(result) && result->seconds <= rung->seconds.median &&
@@ -184,7 +184,7 @@ void dlb_gap_judge(const struct dlb_plan *plan, const struct dlb_results *result
         rung->name = plan->cells[i].other.name;
         rung->torch = strncmp(rung->name, "torch-", strlen("torch-")) == 0;
         read_results(rung, results, i);
-        estimate(rung, plan->seed);
+        estimate(rung);
         judge_status(rung, plan->cells[i].skipped, setting->python, results->interrupted);
     }
     judge_content(out);

@@ -72,8 +72,7 @@ size_t dlb_say_best(const struct dlb_judgement *j, char *text, size_t n_text)
     char spread[120] = "one repetition", which[40] = "", rate[32], low[32], high[32];
     if (best->rate.interval != DLB_INTERVAL_NONE)
         (void)snprintf(spread, sizeof(spread), "%s %s to %s of %u repetitions",
-                       best->rate.interval == DLB_INTERVAL_BOOTSTRAP_95 ? "95% interval"
-                                                                        : "min-max",
+                       best->rate.interval == DLB_INTERVAL_SIGN_95 ? "95% interval" : "min-max",
                        dlb_count_text(round(best->rate.low), low, sizeof(low)),
                        dlb_count_text(round(best->rate.high), high, sizeof(high)), best->n_values);
     if (j->n_cells > 1)

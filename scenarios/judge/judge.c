@@ -314,7 +314,7 @@ static void look_at(const struct dlb_plan *plan, const struct dlb_results *resul
     out->modelled_loss_frac = (double)NAN;
     out->aside = dlb_plan_race_of(plan, i) != dlb_plan_deciding(plan);
     judge_status(planned, reps, results->interrupted, plan->race != NULL, out);
-    dlb_rates_fill(planned, n_stored, reps, j->seed, out);
+    dlb_rates_fill(planned, n_stored, reps, out);
     out->shown = choose_shown(reps, out->rates[DLB_RATE_WINDOW].over.median);
     judge_emptiness(planned, n_stored, reps, results->interrupted, out);
     gather(planned, reps, n_cpus, plan->host.undecoded, out);
@@ -350,7 +350,6 @@ void dlb_judge_each(const struct dlb_plan *plan, const struct dlb_results *resul
     out->loss_frac = (struct dlb_race_interval){(double)NAN, (double)NAN, (double)NAN};
     out->n_cells = plan->n_cells;
     out->cells = dlb_mem_array(out->n_cells, sizeof(*out->cells));
-    out->seed = plan->seed;
     out->tolerance = plan->cells[0].spec->sweep.tolerance;
     out->no_difference = dlb_json_made(json_array());
     out->left_out = dlb_json_made(json_array());

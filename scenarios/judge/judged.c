@@ -26,7 +26,7 @@ double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell)
 }
 
 struct dlb_estimate dlb_paired_loss(const struct dlb_judged_cell *cell,
-                                    const struct dlb_judged_cell *best, uint64_t seed)
+                                    const struct dlb_judged_cell *best)
 {
     struct dlb_estimate none = {NAN, NAN, NAN, DLB_INTERVAL_NONE, 0};
     double *a = dlb_mem_array(2 * (size_t)cell->n_values, sizeof(*a)), *b = a + cell->n_values;
@@ -37,7 +37,7 @@ struct dlb_estimate dlb_paired_loss(const struct dlb_judged_cell *cell,
                 a[n] = cell->values[i];
                 b[n++] = best->values[j];
             }
-    struct dlb_estimate loss = n ? dlb_estimate_paired_loss(a, b, n, seed) : none;
+    struct dlb_estimate loss = n ? dlb_estimate_paired_loss(a, b, n) : none;
     free(a);
     return loss;
 }

@@ -20,7 +20,7 @@ double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell);
 
 /* How much `cell` loses to `best` in the blocks that both have. */
 struct dlb_estimate dlb_paired_loss(const struct dlb_judged_cell *cell,
-                                    const struct dlb_judged_cell *best, uint64_t seed);
+                                    const struct dlb_judged_cell *best);
 
 /* What `cell` loses to `best`: by the model where a race has one, else by medians. */
 double dlb_judged_loss(const struct dlb_judged_cell *cell, const struct dlb_judged_cell *best);

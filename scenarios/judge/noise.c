@@ -32,9 +32,9 @@ static uint32_t rates_of(const struct dlb_reps *reps, bool quiet, double *rates)
     return n;
 }
 
-static json_t *estimate_json(const double *rates, uint32_t n, uint64_t seed)
+static json_t *estimate_json(const double *rates, uint32_t n)
 {
-    struct dlb_estimate e = dlb_estimate_median(rates, n, seed);
+    struct dlb_estimate e = dlb_estimate_median(rates, n);
     json_t *out = dlb_estimate_to_json(&e), *values = dlb_json_made(json_array());
     for (uint32_t i = 0; i < n; i++)
         dlb_json_append(values, json_real(rates[i]));
@@ -68,7 +68,7 @@ static void count(const struct dlb_reps *reps, struct counts *out)
     out->n_repeated += reps->n_passed;
 }
 
-json_t *dlb_noise_cell_json(const struct dlb_reps *reps, uint64_t seed)
+json_t *dlb_noise_cell_json(const struct dlb_reps *reps)
 {
     struct counts counts = {0};
     double *rates = dlb_mem_array((size_t)reps->n + reps->n_passed, sizeof(*rates));
@@ -78,9 +78,9 @@ json_t *dlb_noise_cell_json(const struct dlb_reps *reps, uint64_t seed)
                                           (int)counts.n_repeated, "still_disturbed",
                                           (int)counts.n_left, "causes", names_of(counts.causes)));
     uint32_t n = rates_of(reps, false, rates);
-    dlb_json_put(out, "as_measured", estimate_json(rates, n, seed));
+    dlb_json_put(out, "as_measured", estimate_json(rates, n));
     n = rates_of(reps, true, rates);
-    dlb_json_put(out, "undisturbed", estimate_json(rates, n, seed));
+    dlb_json_put(out, "undisturbed", estimate_json(rates, n));
     free(rates);
     return out;
 }
@@ -177,7 +177,7 @@ static uint32_t count_hidden(const struct dlb_judgement *j)
     for (uint32_t i = 0; i < j->n_cells; i++) {
         if (!is_compared(j, i) || !is_tied(j, i))
             continue;
-        struct dlb_estimate loss = dlb_paired_loss(&j->cells[i], &j->cells[j->best], j->seed);
+        struct dlb_estimate loss = dlb_paired_loss(&j->cells[i], &j->cells[j->best]);
         n += !(loss.n >= DLB_SEPARABLE_MIN_N) || !(loss.high < DLB_NOISE_FLOOR_MAX);
     }
     return n;

@@ -10,7 +10,7 @@
 
 /* Of one cell: how many runs were disturbed and repeated, why, and its rate as measured (over every
  * run) and without the disturbed ones. New reference. */
-json_t *dlb_noise_cell_json(const struct dlb_reps *reps, uint64_t seed);
+json_t *dlb_noise_cell_json(const struct dlb_reps *reps);
 
 /* Of the cells that are compared: what is not judged has a scatter of its own. */
 void dlb_noise_of_cells(const struct dlb_judgement *judgement, struct dlb_noise *out);

@@ -114,7 +114,7 @@ static struct dlb_epoch_time median_time(const struct dlb_reps *reps, enum dlb_r
 }
 
 static void fill_values(const struct dlb_reps *reps, enum dlb_rep_status status,
-                        const struct wanted *wanted, uint64_t seed, struct dlb_judged_cell *cell)
+                        const struct wanted *wanted, struct dlb_judged_cell *cell)
 {
     for (int kind = 0; kind < DLB_N_RATES; kind++) {
         struct dlb_judged_rate *rate = &cell->rates[kind];
@@ -123,7 +123,7 @@ static void fill_values(const struct dlb_reps *reps, enum dlb_rep_status status,
         for (uint32_t i = 0; i < reps->n; i++)
             if (is_taken(&reps->rep[i], status))
                 rate->values[n++] = rate_of(&reps->rep[i], (enum dlb_rate_kind)kind, wanted);
-        rate->over = dlb_estimate_median(rate->values, n, seed);
+        rate->over = dlb_estimate_median(rate->values, n);
         cell->n_values = n;
     }
 }
@@ -195,11 +195,11 @@ static void fill_evidence(const struct dlb_epoch_time *shares, struct dlb_eviden
 }
 
 void dlb_rates_fill(const struct dlb_plan_cell *planned, uint64_t n_stored,
-                    const struct dlb_reps *reps, uint64_t seed, struct dlb_judged_cell *cell)
+                    const struct dlb_reps *reps, struct dlb_judged_cell *cell)
 {
     struct wanted wanted = wanted_epoch(planned, n_stored);
     enum dlb_rep_status status = status_taken(reps);
-    fill_values(reps, status, &wanted, seed, cell);
+    fill_values(reps, status, &wanted, cell);
     fill_blocks(reps, status, cell);
     for (int kind = 0; kind < DLB_N_RATES; kind++) {
         cell->times[kind] = median_time(reps, status, (enum dlb_rate_kind)kind, &wanted);

@@ -10,7 +10,7 @@
 /* Fills cell->rates, evidence's shares and the window's faults from the repetitions that
  * cell->samples_per_s came from. n_stored: samples of the data set; 0: not known. */
 void dlb_rates_fill(const struct dlb_plan_cell *planned, uint64_t n_stored,
-                    const struct dlb_reps *reps, uint64_t seed, struct dlb_judged_cell *cell);
+                    const struct dlb_reps *reps, struct dlb_judged_cell *cell);
 
 /* Sets j->ranked_by, and the rate of each cell that is compared. of_race: the rate that a race
  * compares by; DLB_N_RATES: none. */

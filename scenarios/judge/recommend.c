@@ -88,7 +88,7 @@ static void judge_alike(const struct dlb_plan *plan, const struct dlb_judgement 
                                          .rank = out->rank,
                                          .levels = out->levels,
                                          .tolerance = j->tolerance,
-                                         .seed = j->seed};
+                                         .seed = plan->seed};
     dlb_race_init(&out->race, &input);
     record(j, &out->race);
     dlb_race_judge(&out->race);

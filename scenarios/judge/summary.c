@@ -257,7 +257,7 @@ static json_t *cell_json(const struct dlb_summary *in, uint32_t i)
     if (cell->shown && cell->shown->ranks)
         dlb_json_put(out, "ranks", json_incref(cell->shown->ranks));
     dlb_json_put(out, "in_c", dlb_in_c_summary(in->plan, in->results, i, cell->shown));
-    dlb_json_put(out, "noise", dlb_noise_cell_json(&in->results->cells[i], in->plan->seed));
+    dlb_json_put(out, "noise", dlb_noise_cell_json(&in->results->cells[i]));
     dlb_json_put(out, "race", dlb_raced_cell_json(in->plan, i));
     dlb_json_put(out, "classes", dlb_classes_json(cell));
     dlb_json_put(out, "verdict", verdict(cell));
@@ -284,7 +284,7 @@ static json_t *ceiling_json(const struct dlb_summary *in, uint32_t i)
         if (isfinite(rate))
             values[n++] = rate;
     }
-    struct dlb_estimate e = dlb_estimate_median(values, n, in->plan->seed);
+    struct dlb_estimate e = dlb_estimate_median(values, n);
     json_t *out = dlb_json_made(json_pack("{so, so}", "config",
                                           dlb_spec_to_json(&in->plan->ceilings[i], false),
                                           "steps_per_s", estimate(&e, values, n)));

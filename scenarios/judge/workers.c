@@ -49,7 +49,7 @@ void dlb_judge_workers(const struct dlb_plan *plan, struct dlb_judgement *j, uin
             continue;
         if (n_workers > e->more_workers)
             e->more_workers = n_workers;
-        struct dlb_estimate loss = dlb_paired_loss(cell, other, j->seed);
+        struct dlb_estimate loss = dlb_paired_loss(cell, other);
         /* Of a race they may have few blocks in common. */
         if (other->rate.low > cell->rate.high && loss.n >= DLB_SEPARABLE_MIN_N && loss.low > 0 &&
             other->rate.median > fastest) {

@@ -65,7 +65,7 @@ static const struct dlb_opt run_opts[] = {
      .min = 0,
      .max = INT64_MAX,
      .def = "0",
-     .help = "Of the order of samples and cells, augmentation, step times and bootstrap"},
+     .help = "Of the order of samples and cells, augmentation and step times"},
     {.key = "rank",
      .type = DLB_OPT_INT,
      FIELD(rank),

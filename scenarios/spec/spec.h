@@ -33,7 +33,7 @@ struct dlb_run_opts {
     int64_t warmup_batches; /* first batches of a run that are not measured */
     int64_t epoch_samples;  /* of the epoch that rates are projected for; 0: the data set's */
     int64_t repeats;        /* fresh processes per cell; a race decides by itself */
-    int64_t seed;           /* order of samples and cells, augmentation, step times, bootstrap */
+    int64_t seed;           /* order of samples and cells, augmentation, step times */
     int64_t rank,
         world;     /* which share of the data this process loads, as DistributedSampler splits it */
     bool checksum; /* hash every payload in the worker and compare with what the device received */

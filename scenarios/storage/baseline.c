@@ -61,7 +61,7 @@ json_t *dlb_storage_baseline_json(const struct dlb_plan *plan, const struct dlb_
         theirs[n] = rep->baseline.bytes_per_s;
         ours[n++] = pipeline_rate(own) / dlb_cell_result_n_ranks(own); /* fio runs on one */
     }
-    struct dlb_estimate share = dlb_estimate_paired_ratio(ours, theirs, n, plan->seed);
+    struct dlb_estimate share = dlb_estimate_paired_ratio(ours, theirs, n);
     const char *reason = reps->rep[0].reason;
     json_t *out = dlb_json_made(
         json_pack("{ss, sI, so, so, so, so}", "program", "fio", "accelerators",

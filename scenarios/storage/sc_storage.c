@@ -224,7 +224,6 @@ static int plan_first(const struct dlb_plan_input *in, const struct dlb_spec *sp
     out->base = dlb_mem_new(sizeof(*out->base));
     *out->base = *spec;
     out->n_blocks = (uint32_t)spec->run.repeats;
-    out->seed = (uint64_t)spec->run.seed;
     out->reference = -1;
     out->grows = true;
     first->ceiling = UINT32_MAX; /* the gate says what a ceiling would */

@@ -125,7 +125,7 @@ static double rate_of(uint32_t *n_drawings, double *seconds, bool view)
 
 static void report(const char *what, const double *with, const double *without, uint32_t n)
 {
-    struct dlb_estimate loss = dlb_estimate_paired_loss(with, without, n, 1);
+    struct dlb_estimate loss = dlb_estimate_paired_loss(with, without, n);
     printf(
         "%s: %.0f samples/s with, %.0f without, by the medians; costs %+.2f%% (95%% of %u pairs: "
         "%+.2f%% to %+.2f%%; should stay below %.0f%%)\n",

@@ -298,7 +298,7 @@ double perf_compare(const struct perf_comparison *what, const struct perf_way *o
     row.ours.per_s = rate_of(ours_s, n, what->units);
     row.base.per_s = rate_of(base_s, n, what->units);
     /* Rates compare as the inverse of times. */
-    row.ratio = dlb_estimate_paired_ratio(base_s, ours_s, n, 1);
+    row.ratio = dlb_estimate_paired_ratio(base_s, ours_s, n);
     print_row(&row);
     perf_row_write(&row);
     return row.ratio.median;

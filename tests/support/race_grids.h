@@ -261,7 +261,7 @@ static inline int64_t grid_old_rule(double (*rate)[6], uint32_t n)
         if (dlb_median(rate[c], n) > dlb_median(rate[best], n))
             best = c;
     for (uint32_t c = 0; c <= best; c++) {
-        struct dlb_estimate loss = dlb_estimate_paired_loss(rate[c], rate[best], n, 1);
+        struct dlb_estimate loss = dlb_estimate_paired_loss(rate[c], rate[best], n);
         bool good = c == best || loss.high < GRID_TOLERANCE;
         n_good += good && c != best;
         n_open += !good && loss.low < GRID_TOLERANCE;

@@ -151,7 +151,7 @@ static struct outcome simulate(const struct machine *m)
             }
         }
         for (int k = 0; k < 2; k++) {
-            struct dlb_estimate est = dlb_estimate_median(rates[k], REPS, (uint64_t)e);
+            struct dlb_estimate est = dlb_estimate_median(rates[k], REPS);
             sum[k] += est.median;
             covered[k] += est.low <= 1 && 1 <= est.high;
         }
@@ -172,15 +172,15 @@ static void test_operating_characteristics(void **state)
     static const struct {
         const char *what;
         struct machine m;
-        double max_bias, min_coverage; /* with disturbed runs measured again */
+        double max_bias; /* with disturbed runs measured again */
     } rows[] = {
-        {"quiet, 1% noise", {0.01, 0.2, 0.5, 0, 1, 2000, 0.01}, 0.004, 0.90},
-        {"quiet, 10% noise", {0.10, 0.2, 0.5, 0, 1, 2000, 0.01}, 0.012, 0.90},
-        {"quiet, short runs", {0.03, 0.2, 0.5, 0, 1, 60, 0.01}, 0.004, 0.90},
-        {"quiet, 4% others", {0.03, 0.2, 0.5, 0, 1, 200, 0.04}, 0.004, 0.90},
-        {"bursts of 5%", {0.03, 0.15, 0.5, 0.05, 2, 2000, 0.01}, 0.006, 0.90},
-        {"bursts of 20%", {0.03, 0.15, 0.5, 0.20, 2, 2000, 0.01}, 0.006, 0.90},
-        {"half the time 10%", {0.03, 0.35, 0.35, 0.10, 2, 2000, 0.01}, 0.03, 0.80},
+        {"quiet, 1% noise", {0.01, 0.2, 0.5, 0, 1, 2000, 0.01}, 0.004},
+        {"quiet, 10% noise", {0.10, 0.2, 0.5, 0, 1, 2000, 0.01}, 0.012},
+        {"quiet, short runs", {0.03, 0.2, 0.5, 0, 1, 60, 0.01}, 0.004},
+        {"quiet, 4% others", {0.03, 0.2, 0.5, 0, 1, 200, 0.04}, 0.004},
+        {"bursts of 5%", {0.03, 0.15, 0.5, 0.05, 2, 2000, 0.01}, 0.006},
+        {"bursts of 20%", {0.03, 0.15, 0.5, 0.20, 2, 2000, 0.01}, 0.006},
+        {"half the time 10%", {0.03, 0.35, 0.35, 0.10, 2, 2000, 0.01}, 0.03},
     };
     printf("%-20s %8s %8s %8s %17s %17s\n", "machine", "false", "found", "runs",
            "bias before/after", "coverage");
@@ -192,7 +192,7 @@ static void test_operating_characteristics(void **state)
         assert_true(o.false_alarm < 0.01);
         assert_true(!(o.found < 0.95)); /* NaN: nothing was there to find */
         assert_true(fabs(o.bias[1]) < rows[i].max_bias);
-        assert_true(o.coverage[1] > rows[i].min_coverage);
+        assert_true(o.coverage[1] >= 0.92);
         assert_true(rows[i].m.steal > 0 ? fabs(o.bias[1]) < fabs(o.bias[0]) : o.runs_each < 1.01);
     }
 }

@@ -118,10 +118,9 @@ static bool holds(double low, double value, double high)
 /* Shares of ladders in which the intervals of each part, and of the sum, hold the truth. */
 static void assert_coverage(uint32_t n_blocks, double noise, bool capped)
 {
-    /* From six on each rung's own interval is drawn, which takes its time. */
-    uint32_t n_ladders = n_blocks < DLB_BOOTSTRAP_MIN_N ? 200 : 50;
+    enum { N_LADDERS = 200 };
     uint32_t held[DLB_GAP_N_CAUSES + 1] = {0};
-    for (uint32_t i = 0; i < n_ladders; i++) {
+    for (uint32_t i = 0; i < N_LADDERS; i++) {
         struct bench b;
         judge(&b, n_blocks, capped ? LISTS_CAPPED_S : LISTS_S, noise, i);
         assert_int_equal(b.j.n_blocks, n_blocks);
@@ -135,9 +134,9 @@ static void assert_coverage(uint32_t n_blocks, double noise, bool capped)
     }
     printf("%3.0f%% %2u blocks%s:", noise * 100, n_blocks, capped ? ", capped" : "");
     for (int part = 0; part <= DLB_GAP_N_CAUSES; part++) {
-        double share = (double)held[part] / n_ladders;
+        double share = (double)held[part] / N_LADDERS;
         printf(" %5.1f%%", share * 100);
-        assert_true(share >= 0.92 - 3 * sqrt(0.92 * 0.08 / n_ladders));
+        assert_true(share >= 0.92 - 3 * sqrt(0.92 * 0.08 / N_LADDERS));
     }
     printf("\n");
 }

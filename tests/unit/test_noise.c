@@ -47,7 +47,7 @@ static bool exceeds(const struct dlb_noise_rep *reps, uint32_t n_reps, double fl
         a[r] = reps[r * CELLS].rate * exp(0.1);
         b[r] = reps[r * CELLS + 1].rate;
     }
-    double loss = dlb_estimate_paired_loss(a, b, n_reps, 1).median;
+    double loss = dlb_estimate_paired_loss(a, b, n_reps).median;
     return fabs(log(1 - loss)) > -log(1 - floor_frac);
 }
 
