@@ -15,6 +15,7 @@ expect_json "${detail}['cell'] == 1 and ${detail}['stopped'] == 'decided' and ${
 expect_json "0 <= ${detail}['loss_frac']['low'] <= ${detail}['loss_frac']['median'] <= ${detail}['loss_frac']['high'] < 0.02 and ${detail}['loss_level'] in (0.95, 0.975)"
 expect_json "${detail}['blocks'] == max(c['repeats'] for c in d['cells']) >= 9 and 0 < ${detail}['noise_floor_frac'] < 0.1"
 expect_json '[c["race"]["state"] for c in d["cells"]] == ["dropped", "finalist"]'
+expect_json 'all(abs(c["samples_per_s"]["median"] / w / 100 - 1) < 0.01 for c, w in zip(d["cells"], (7, 8)))'
 expect_json 'd["cells"][0]["race"]["loss_frac"]["low"] < 0.135 and d["cells"][0]["race"]["loss_frac"]["high"] > 0.115'
 expect_json '"num_workers=8" in d["pytorch"]'
 run "$dlbench" report results/two
