@@ -229,8 +229,8 @@ struct dlb_judged_cell {
     const double *values;                     /* [n_values] of judgement.ranked_by, and ... */
     struct dlb_estimate rate;                 /* ... over them: what cells are compared by */
     double *steps_per_s;                      /* [n_values] of one accelerator */
-    uint32_t *block; /* [n_values] the block of each; cells are paired by block */
-    bool stationary; /* the first half of the window agrees with the second */
+    uint32_t *block;              /* [n_values] the block of each; cells are paired by block */
+    bool tells_trend, stationary; /* whether halves of the window can be compared; they agree */
     double drained_frac, window_bias_frac; /* core/measure/pace.h, core/measure/window_bias.h */
     const struct dlb_cell_result *shown; /* the repetition nearest the median, for tables of stages;
                                             borrowed from the results; or NULL */

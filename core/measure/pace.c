@@ -61,7 +61,7 @@ double dlb_rounds_trend_limit(const struct dlb_rounds *rounds)
 {
     uint32_t half = rounds->n_bins / 2;
     if (half < 2)
-        return INFINITY; /* two bins show no scatter */
+        return (double)NAN; /* two bins show no scatter */
     struct dlb_moments first = moments_of(rounds, 0, half),
                        second = moments_of(rounds, rounds->n_bins - half, half);
     double n = half, variance = (first.m2 + second.m2) / (2 * n - 2);
@@ -83,9 +83,14 @@ double dlb_moments_cv(const struct dlb_moments *moments)
     return sqrt(moments->m2 / (double)(moments->n - 1)) / moments->mean;
 }
 
+bool dlb_pace_tells_trend(const struct dlb_pace *pace)
+{
+    return isfinite(pace->trend) && isfinite(pace->trend_limit);
+}
+
 bool dlb_pace_is_stationary(const struct dlb_pace *pace)
 {
-    return !(fabs(pace->trend) > pace->trend_limit);
+    return dlb_pace_tells_trend(pace) && fabs(pace->trend) <= pace->trend_limit;
 }
 
 void dlb_pace_add(struct dlb_pace *into, const struct dlb_pace *more)
@@ -95,7 +100,8 @@ void dlb_pace_add(struct dlb_pace *into, const struct dlb_pace *more)
     into->n_cycles += more->n_cycles;
     into->whole_rounds = into->whole_rounds && more->whole_rounds;
     into->drained_frac = fmax(into->drained_frac, more->drained_frac);
-    if (fabs(more->trend) > fabs(into->trend)) {
+    if (dlb_pace_tells_trend(more) &&
+        !(dlb_pace_tells_trend(into) && fabs(into->trend) >= fabs(more->trend))) {
         into->trend = more->trend;
         into->trend_limit = more->trend_limit;
     }

@@ -51,7 +51,7 @@ void dlb_rounds_add(struct dlb_rounds *rounds, uint64_t ns);
 double dlb_rounds_trend(const struct dlb_rounds *rounds);
 
 /* How far the trend of a steady window may be from 0: DLB_TREND_SLACK, or by the scatter of the
- * bins, where that is more. */
+ * bins, where that is more. NaN with fewer than four bins: they show no scatter. */
 double dlb_rounds_trend_limit(const struct dlb_rounds *rounds);
 
 #define DLB_TREND_SLACK 0.02 /* smaller trends are steady in any case */
@@ -76,11 +76,11 @@ struct dlb_pace {
     double n_epoch_batches; /* that an epoch has; NaN: not known */
     struct dlb_stretch within, cycles;
     double trend, trend_limit; /* of the rounds within epochs (struct dlb_rounds); of several
-                                  accelerators, the largest trend */
+                                  accelerators, the largest trend that has a limit */
     /* The share of the delivered batches that came from stock: ready batches that were fewer at the
      * window's end than at its beginning. The loader alone is slower by so much. 0 where the stock
-     * grew, or shrank by no more than it does from round to round. Of several accelerators, the
-     * largest. */
+     * grew, or shrank by no more than it does from round to round. NaN for windows of fewer than
+     * DLB_DRAINED_MIN_ROUNDS. Of several accelerators, the largest. */
     double drained_frac;
     double batch_cv; /* standard deviation over mean of a worker's time for a batch, from one that
                         was ready to the next; of several accelerators, that of the first */
@@ -89,8 +89,12 @@ struct dlb_pace {
 #define DLB_DRAINED_MIN_ROUNDS 4 /* with fewer no scatter is known */
 #define DLB_DRAINED_SAID 0.005   /* from here on a result says that stock was being used up */
 
-/* Whether the pace of the window's second half agrees with that of its first. Windows of fewer than
- * four rounds show no scatter, and count as steady. */
+/* Whether the window has the four rounds within epochs without which no trend can be told from
+ * their scatter. */
+bool dlb_pace_tells_trend(const struct dlb_pace *pace);
+
+/* Whether the pace of the window's second half agrees with that of its first. False where
+ * dlb_pace_tells_trend is. */
 bool dlb_pace_is_stationary(const struct dlb_pace *pace);
 
 /* Adds another accelerator's. */

@@ -194,16 +194,16 @@ void dlb_window_add(struct dlb_window *window, const struct dlb_step *step,
     window->last = *step;
 }
 
-/* By how much batches lay ready for less time at the end than at the beginning; 0 within the
- * scatter, which is that of successive differences (von Neumann, Annals of Mathematical Statistics
- * 12, 1941), so that a trend does not hide itself. */
+/* By how much batches lay ready for less time at the end than at the beginning; NaN where too few
+ * rounds show their scatter, and 0 within it. The scatter is that of successive differences (von
+ * Neumann, Annals of Mathematical Statistics 12, 1941), so that a trend does not hide itself. */
 static double drained_ns(const struct dlb_window *window)
 {
     double change_ns = window->lead_first_ns - window->lead_last_ns;
     double sigma_ns = sqrt(window->lead_steps_ns2 / (2.0 * window->n_lead_steps));
 
     if (window->n_lead_steps < DLB_DRAINED_MIN_ROUNDS - 1)
-        return 0;
+        return (double)NAN;
     return change_ns > DLB_TREND_SIGMAS * M_SQRT2 * sigma_ns ? change_ns : 0;
 }
 

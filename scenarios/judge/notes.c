@@ -334,7 +334,7 @@ static void note_unsteady(struct dlb_judgement *j)
                      i, cell->drained_frac * 100);
             return;
         }
-        if (!cell->stationary && cell->n_values > 0) {
+        if (cell->tells_trend && !cell->stationary) {
             dlb_note(j->notes, DLB_NOTE_NOT_STATIONARY,
                      "cell %u: the two halves of its windows differ by more than the scatter of "
                      "rounds: it was not in a steady state; raise run.warmup_batches",

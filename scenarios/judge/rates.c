@@ -162,13 +162,13 @@ static double bias_of(const struct dlb_plan_cell *planned, const struct dlb_cell
     return spec->loader.order == DLB_ORDER_IN_ORDER ? dlb_window_bias(&model) : (double)NAN;
 }
 
-/* The window's own faults: medians; stationary if most repetitions are. */
+/* The window's own faults: medians; stationary if most repetitions are that can tell. */
 static void fill_faults(const struct dlb_plan_cell *planned, const struct dlb_reps *reps,
                         enum dlb_rep_status status, struct dlb_judged_cell *cell)
 {
     double *drained = dlb_mem_array(2 * (size_t)reps->n, sizeof(double)), *cv = drained + reps->n;
     const struct dlb_cell_result *last = NULL;
-    uint32_t n = 0, n_steady = 0;
+    uint32_t n = 0, n_telling = 0, n_steady = 0;
     for (uint32_t i = 0; i < reps->n; i++) {
         const struct dlb_pace *pace = &reps->rep[i].loop.pace;
         if (!is_taken(&reps->rep[i], status) || pace->round == 0)
@@ -176,9 +176,11 @@ static void fill_faults(const struct dlb_plan_cell *planned, const struct dlb_re
         last = &reps->rep[i];
         drained[n] = pace->drained_frac;
         cv[n++] = pace->batch_cv;
+        n_telling += dlb_pace_tells_trend(pace);
         n_steady += dlb_pace_is_stationary(pace);
     }
-    cell->stationary = 2 * n_steady >= n;
+    cell->tells_trend = n_telling > 0;
+    cell->stationary = n_telling > 0 && 2 * n_steady >= n_telling;
     cell->drained_frac = median_of(drained, n, false);
     cell->window_bias_frac =
         last ? bias_of(planned, last, median_of(cv, n, false), &cell->evidence) : (double)NAN;

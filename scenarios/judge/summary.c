@@ -142,7 +142,7 @@ static void put_pace(json_t *out, const struct dlb_judged_cell *cell)
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         dlb_json_put(out, rows[i].key, dlb_json_real_or_null(rows[i].value));
     dlb_json_put(out, "stationary",
-                 isfinite(cell->drained_frac) ? json_boolean(cell->stationary) : json_null());
+                 cell->tells_trend ? json_boolean(cell->stationary) : json_null());
 }
 
 /* The parts of the repetition that is shown, as they are; where it has none, an empty one. */

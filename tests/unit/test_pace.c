@@ -124,7 +124,9 @@ static void bursts_do_not_bias_the_window(void **state)
                 truth = 1 / 0.08;
             assert_true(fabs(steps_per_s(&window) / truth - 1) < 0.001);
             assert_true(window.pace.whole_rounds);
-            assert_true(dlb_pace_is_stationary(&window.pace));
+            bool tells = sim.n_measured / n >= 4;
+            assert_true(dlb_pace_tells_trend(&window.pace) == tells);
+            assert_true(dlb_pace_is_stationary(&window.pace) == tells);
             dlb_window_free(&window);
         }
     free(out);
@@ -323,6 +325,42 @@ static void stock_that_drains_is_told(void **state)
     free(out);
 }
 
+/* Three rounds show no scatter, so nothing is told of the window's halves or of its stock; of four
+ * it is. */
+static void short_windows_tell_nothing(void **state)
+{
+    (void)state;
+    struct dlb_consumed *out = consumed();
+    struct dlb_window window;
+    struct simulated sim = {.n_workers = 8,
+                            .prefetch_factor = 2,
+                            .batch_ns = 80 * MS,
+                            .step_ns = MS,
+                            .n_epoch_batches = 100,
+                            .n_epochs = 1,
+                            .n_warmup = 8,
+                            .n_measured = 24};
+
+    simulate(&sim, &window, out);
+    assert_int_equal(window.share.n_steps, 24);
+    assert_false(dlb_pace_tells_trend(&window.pace));
+    assert_true(isnan(window.pace.trend_limit));
+    assert_true(isnan(window.pace.drained_frac));
+    struct dlb_pace sum = window.pace;
+    dlb_window_free(&window);
+    sim.n_measured = 32;
+    simulate(&sim, &window, out);
+    assert_int_equal(window.share.n_steps, 32);
+    assert_true(dlb_pace_tells_trend(&window.pace) && dlb_pace_is_stationary(&window.pace));
+    assert_true(window.pace.drained_frac == 0);
+    /* Of several accelerators, those that can tell do. */
+    dlb_pace_add(&sum, &window.pace);
+    assert_true(dlb_pace_tells_trend(&sum) && sum.trend == window.pace.trend);
+    assert_true(sum.drained_frac == 0);
+    dlb_window_free(&window);
+    free(out);
+}
+
 /* A steady pace is seldom called unsteady, a slower second half mostly is. */
 static void halves_are_compared(void **state)
 {
@@ -358,6 +396,7 @@ int main(void)
         cmocka_unit_test(what_was_not_measured_is_nan),
         cmocka_unit_test(a_cut_round_counts_alone),
         cmocka_unit_test(stock_that_drains_is_told),
+        cmocka_unit_test(short_windows_tell_nothing),
         cmocka_unit_test(halves_are_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
