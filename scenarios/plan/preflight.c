@@ -230,29 +230,42 @@ static int check_batches(const struct dlb_plan *plan, const struct dlb_plan_cell
                     need->most_batches, (long long)spec->run.warmup_batches);
 }
 
+static const char *size_text(double n_bytes, char *text, size_t n_text)
+{
+    return dlb_bytes_text(n_bytes < (double)UINT64_MAX ? (uint64_t)n_bytes : UINT64_MAX, text,
+                          n_text);
+}
+
+static int too_much_memory(const struct dlb_plan *plan, const struct dlb_spec *spec,
+                           const struct dlb_need *need, struct dlb_err *err)
+{
+    char slots_text[32], own_text[32], have_text[32];
+    double slots_bytes = isnan(need->slots_bytes) ? 0 : need->slots_bytes;
+    bool most_are_slots = slots_bytes >= need->workers_bytes;
+    uint64_t n_slots = slots_of(plan, spec).n_slots * dlb_spec_loaders(spec);
+    return dlb_fail(
+        err, most_are_slots ? DLB_ERR_LOADER_SLOTS_MEMORY : DLB_ERR_LOADER_WORKERS_MEMORY, NULL,
+        DLB_NO_OFFSET,
+        "%llu batch slots of %u loader%s need %s, %.0f workers %s of their own; %s is available: "
+        "lower num_workers, %s",
+        (unsigned long long)n_slots, dlb_spec_loaders(spec), dlb_spec_loaders(spec) == 1 ? "" : "s",
+        size_text(slots_bytes, slots_text, sizeof(slots_text)), need->n_workers,
+        size_text(need->workers_bytes, own_text, sizeof(own_text)),
+        dlb_bytes_text(plan->host.available_bytes, have_text, sizeof(have_text)),
+        most_are_slots ? "batch_size, prefetch_factor or accelerators.count"
+                       : "shuffle_buffer, worker_init_mb or accelerators.count");
+}
+
+/* The slots of all loaders and the workers' own memory exist at the same time. */
 static int check_memory(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
                         const struct dlb_need *need, struct dlb_err *err)
 {
-    char need_text[32], have_text[32];
-    uint64_t have = plan->host.available_bytes;
-    struct dlb_slots_size slots = slots_of(plan, cell->spec);
-    if (have == 0 || isnan(need->slots_bytes))
+    double slots_bytes = isnan(need->slots_bytes) ? 0 : need->slots_bytes;
+    double own_bytes = isnan(need->workers_bytes) ? 0 : need->workers_bytes;
+    if (plan->host.available_bytes == 0 ||
+        slots_bytes + own_bytes <= (double)plan->host.available_bytes)
         return DLB_OK;
-    (void)dlb_bytes_text(have, have_text, sizeof(have_text));
-    if (slots.all_bytes > have) /* of one loader: what its process would refuse */
-        return dlb_fail(err, DLB_ERR_LOADER_SLOTS_MEMORY, NULL, DLB_NO_OFFSET,
-                        "%llu batch slots need %s, %s is available: lower batch_size, num_workers, "
-                        "prefetch_factor or, where accelerators share workers, accelerators.count",
-                        (unsigned long long)slots.n_slots,
-                        dlb_bytes_text(slots.all_bytes, need_text, sizeof(need_text)), have_text);
-    if (need->workers_bytes > (double)have)
-        return dlb_fail(err, DLB_ERR_LOADER_WORKERS_MEMORY, NULL, DLB_NO_OFFSET,
-                        "%.0f workers need %s of their own, %s is available: lower num_workers, "
-                        "shuffle_buffer or worker_init_mb",
-                        need->n_workers,
-                        dlb_bytes_text((uint64_t)need->workers_bytes, need_text, sizeof(need_text)),
-                        have_text);
-    return DLB_OK;
+    return too_much_memory(plan, cell->spec, need, err);
 }
 
 int dlb_preflight_cell(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,

@@ -24,7 +24,8 @@ struct dlb_need {
 void dlb_preflight_need(const struct dlb_plan *plan, uint32_t cell, struct dlb_need *out);
 
 /* Skips the cells that cannot work, with a code and the reason: too few batches for a window
- * (TOO_FEW_BATCHES), or more memory than there is (LOADER_SLOTS_MEMORY, LOADER_WORKERS_MEMORY). A
+ * (TOO_FEW_BATCHES), or more memory than there is for the slots of all its loaders and for its
+ * workers together (LOADER_SLOTS_MEMORY or LOADER_WORKERS_MEMORY, by which of them takes more). A
  * plan without axes, whose one cell it is, gets the error itself. Uses plan->host. */
 int dlb_preflight(struct dlb_plan *plan, struct dlb_err *err);
 

@@ -228,6 +228,47 @@ static void test_workers_own_memory(void **state)
     assert_int_equal(err.code, DLB_ERR_LOADER_WORKERS_MEMORY);
 }
 
+/* Slots of all loaders and the workers' own memory count together: each alone would fit. */
+static void test_memory_of_all_loaders(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *init_mb, *shared;
+        double n_loaders, own_bytes;
+        enum dlb_code code;
+    } rows[] = {
+        {"loader.worker_init_mb=0", "accelerators.shared_workers=false", 4, 0,
+         DLB_ERR_LOADER_SLOTS_MEMORY},
+        {"loader.worker_init_mb=10", "accelerators.shared_workers=false", 4, 12e7,
+         DLB_ERR_LOADER_SLOTS_MEMORY},
+        {"loader.worker_init_mb=100", "accelerators.shared_workers=false", 4, 12e8,
+         DLB_ERR_LOADER_WORKERS_MEMORY},
+        {"loader.worker_init_mb=10", "accelerators.shared_workers=true", 1, 3e7,
+         DLB_ERR_LOADER_SLOTS_MEMORY},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *const settings[] = {"dataset.path=/d",        "loader.batch_size=10",
+                                        "loader.num_workers=3",   "loader.prefetch_factor=2",
+                                        "device.prefetch=1",      "accelerators.count=4",
+                                        "loader.pin_memory=true", rows[i].init_mb,
+                                        rows[i].shared,           NULL};
+        struct dlb_plan_host host = {
+            .n_samples = 10000, .n_bytes = 10 * GB, .max_payload_bytes = 1000000};
+        struct dlb_need need = need_with(settings, false, &host);
+        struct dlb_plan plan;
+        struct dlb_err err;
+        assert_true(need.workers_bytes == rows[i].own_bytes);
+        assert_true(need.slots_bytes > rows[i].n_loaders * 3 * 4 * 1e7);
+        host.available_bytes = (uint64_t)(need.slots_bytes + need.workers_bytes);
+        assert_int_equal(plan_with("run", settings, false, &host, &plan, &err), DLB_OK);
+        dlb_plan_free(&plan);
+        host.available_bytes--;
+        assert_true(need.slots_bytes / rows[i].n_loaders <= (double)host.available_bytes);
+        assert_int_equal(plan_with("run", settings, false, &host, &plan, &err), DLB_E_NOMEM);
+        assert_int_equal(err.code, rows[i].code);
+    }
+}
+
 /* Another data set than the first cell's was not opened: of it nothing is claimed. */
 static void test_other_data_are_not_judged(void **state)
 {
@@ -257,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_sweep_skips_what_cannot_work),
         cmocka_unit_test(test_sweep_without_a_cell_is_refused),
         cmocka_unit_test(test_workers_own_memory),
+        cmocka_unit_test(test_memory_of_all_loaders),
         cmocka_unit_test(test_other_data_are_not_judged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
