@@ -90,9 +90,11 @@ struct dlb_plan_host {
     uint32_t n_shards;             /* 0: none, or its shards are read by sample number */
     const uint64_t *shard_samples; /* [n_shards]; borrowed; or NULL */
     uint64_t max_payload_bytes;    /* of one sample in a batch, decoded */
-    uint64_t available_bytes;      /* of memory, when the plan was made */
-    uint64_t ram_bytes;            /* of all machines that measure */
-    double memcpy_bytes_per_s;     /* with every CPU; of several ranks, for each */
+    uint64_t max_sample_bytes;     /* of one sample, as it is stored */
+    uint64_t max_decoded_bytes; /* of one sample that is unpacked whole: shape.max_decoded_bytes */
+    uint64_t available_bytes;   /* of memory, when the plan was made */
+    uint64_t ram_bytes;         /* of all machines that measure */
+    double memcpy_bytes_per_s;  /* with every CPU; of several ranks, for each */
 };
 
 /* What a cell's rate is of (core/measure/pace.h). */

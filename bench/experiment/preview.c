@@ -43,6 +43,7 @@ static json_t *cell_json(const struct dlb_plan *plan, uint32_t i)
     dlb_json_put(out, "slots_bytes", dlb_json_real_or_null(need.slots_bytes));
     dlb_json_put(out, "pinned_bytes", dlb_json_real_or_null(need.pinned_bytes));
     dlb_json_put(out, "workers_bytes", dlb_json_real_or_null(need.workers_bytes));
+    dlb_json_put(out, "decode_bytes", dlb_json_real_or_null(need.decode_bytes));
     dlb_json_put(out, "bytes_per_worker", dlb_json_real_or_null(need.each_bytes));
     dlb_json_put(out, "read_bytes", dlb_json_real_or_null(need.read_bytes));
     dlb_json_put(out, "least_s", dlb_json_real_or_null(need.least_s));
@@ -51,7 +52,8 @@ static json_t *cell_json(const struct dlb_plan *plan, uint32_t i)
 
 /* Over all runs; what is not known counts as nothing. */
 struct sums {
-    double least_s, start_s, read_bytes, most_bytes;
+    double least_s, start_s, read_bytes;
+    double cell_bytes; /* of the cell that takes most */
     int64_t most_cell;
     uint32_t n_warm;
 };
@@ -71,11 +73,11 @@ static void add_cell(const struct dlb_plan *plan, uint32_t i, struct sums *sums)
 {
     struct dlb_need need;
     dlb_preflight_need(plan, i, &need);
-    double bytes = known(need.slots_bytes) + known(need.workers_bytes);
+    double bytes = known(need.slots_bytes) + known(need.workers_bytes) + known(need.decode_bytes);
     sums->least_s += known(need.least_s) + init_s(plan->cells[i].spec);
     sums->read_bytes += known(need.read_bytes);
-    if (bytes > sums->most_bytes) {
-        sums->most_bytes = bytes;
+    if (bytes > sums->cell_bytes) {
+        sums->cell_bytes = bytes;
         sums->most_cell = i;
     }
 }
@@ -132,6 +134,50 @@ static json_t *torch_json(const struct dlb_preview *in)
     return out;
 }
 
+/* What else takes memory while a cell runs, and is not known: names that do not change. */
+static json_t *not_counted(const struct dlb_plan *plan)
+{
+    bool python = plan->torch.there, decodes = false, other_data = false;
+    json_t *out = dlb_json_made(json_array());
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        const struct dlb_plan_cell *cell = &plan->cells[i];
+        if (cell->skipped)
+            continue;
+        python = python || dlb_spec_is_torch(cell->spec);
+        decodes = decodes || (!dlb_spec_format(cell->spec)->synthetic &&
+                              dlb_codecs[cell->spec->dataset.codec]->images);
+        other_data = other_data || !dlb_spec_same_data(cell->spec, plan->cells[0].spec);
+    }
+    if (python)
+        dlb_json_append(out, json_string("python"));
+    if (decodes)
+        dlb_json_append(out, json_string("pixels"));
+    if (other_data)
+        dlb_json_append(out, json_string("other_data"));
+    return out;
+}
+
+/* A warm pass leaves the data in the page cache while the cells run. It is left out where memory
+ * cannot hold them (scenarios/cell/data.c). */
+static double page_cache_bytes(const struct dlb_plan *plan, const struct sums *sums)
+{
+    double bytes = (double)plan->host.n_bytes;
+    bool fits = plan->host.available_bytes == 0 || bytes <= (double)plan->host.available_bytes;
+    return sums->n_warm > 0 && fits ? bytes : 0;
+}
+
+static json_t *memory_json(const struct dlb_plan *plan, const struct sums *sums)
+{
+    double cached = page_cache_bytes(plan, sums);
+    return dlb_json_made(json_pack(
+        "{so, so, so, so, so, so}", "most_bytes", dlb_json_real_or_null(sums->cell_bytes + cached),
+        "cell", sums->most_cell < 0 ? json_null() : json_integer(sums->most_cell), "cell_bytes",
+        dlb_json_real_or_null(sums->cell_bytes), "page_cache_bytes", dlb_json_real_or_null(cached),
+        "not_counted", not_counted(plan), "available_bytes",
+        plan->host.available_bytes ? json_integer((json_int_t)plan->host.available_bytes)
+                                   : json_null()));
+}
+
 json_t *dlb_preview_json(const struct dlb_preview *in)
 {
     const struct dlb_plan *plan = in->plan;
@@ -152,13 +198,9 @@ json_t *dlb_preview_json(const struct dlb_preview *in)
                                          "path", dlb_json_safe_text(spec->dataset.path), "samples",
                                          (json_int_t)in->subject->shape.n_samples, "bytes",
                                          (json_int_t)in->subject->shape.total_bytes)));
-    dlb_json_put(
-        out, "memory",
-        dlb_json_made(json_pack(
-            "{so, so, so}", "most_bytes", dlb_json_real_or_null(sums.most_bytes), "cell",
-            sums.most_cell < 0 ? json_null() : json_integer(sums.most_cell), "available_bytes",
-            plan->host.available_bytes ? json_integer((json_int_t)plan->host.available_bytes)
-                                       : json_null())));
+    dlb_json_put(out, "memory", memory_json(plan, &sums));
+    /* What least_s, start_s, estimate_s and read_bytes are of. */
+    dlb_json_put(out, "covers", json_string(plan->grows ? "first_block" : "all"));
     dlb_json_put(out, "read_bytes", dlb_json_real_or_null(sums.read_bytes));
     dlb_json_put(out, "start_s", dlb_json_real_or_null(sums.start_s));
     dlb_json_put(out, "least_s", dlb_json_real_or_null(sums.least_s));

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ROWS = 9, MAX_REASONS = 4 }; /* so that a usual sweep fills a terminal of 24 lines */
+enum { MAX_ROWS = 7, MAX_REASONS = 4 }; /* so that a usual sweep fills a terminal of 24 lines */
 
 static const char *bytes_text(const json_t *object, const char *key, char *text, size_t n_text)
 {
@@ -83,14 +83,41 @@ static void print_torch(const json_t *torch)
     dlb_text_free(&line);
 }
 
+/* Beside what is counted: memory.not_counted in words. */
+static void print_memory(const json_t *memory, double n_cells)
+{
+    static const char *const words[][2] = {{"python", "PyTorch's interpreters"},
+                                           {"pixels", "pixels of images that are decoded"},
+                                           {"other_data", "cells of other data sets"}};
+    char a[40], b[40];
+    double cell = dlb_json_number(memory, "cell"), cached;
+    const json_t *names = json_object_get(memory, "not_counted"), *name;
+    struct dlb_text line = {.data = NULL};
+    size_t i;
+    cached = dlb_json_number(memory, "page_cache_bytes");
+    dlb_text_printf(&line, "at most %s", bytes_text(memory, "cell_bytes", a, sizeof(a)));
+    if (n_cells > 1 && isfinite(cell))
+        dlb_text_printf(&line, " (cell %.0f)", cell);
+    if (cached > 0)
+        dlb_text_printf(&line, ", and %s of data in the page cache",
+                        bytes_text(memory, "page_cache_bytes", a, sizeof(a)));
+    json_array_foreach(names, i, name) {
+        for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
+            if (strcmp(words[k][0], json_string_value(name)) == 0)
+                dlb_text_printf(&line, "%s%s", i ? ", " : "; not counted: ", words[k][1]);
+    }
+    dlb_text_printf(&line, "; %s is available",
+                    bytes_text(memory, "available_bytes", b, sizeof(b)));
+    uint32_t column = (uint32_t)fprintf(stdout, "  memory");
+    dlb_print_folded(stdout, line.data, 11, column, dlb_print_width(stdout));
+    dlb_text_free(&line);
+}
+
 static void print_head(const json_t *doc)
 {
-    const json_t *data = json_object_get(doc, "dataset"), *memory = json_object_get(doc, "memory");
-    char a[40], b[40], c[40], at[24] = "";
+    const json_t *data = json_object_get(doc, "dataset");
+    char a[40], b[40], c[40];
     double n = dlb_json_number(doc, "n_cells"), n_skipped = dlb_json_number(doc, "n_skipped");
-    double cell = dlb_json_number(memory, "cell");
-    if (n > 1 && isfinite(cell))
-        (void)snprintf(at, sizeof(at), " (cell %.0f)", cell);
     dlb_say(stdout, "%s, not run: %.0f cell%s, %.0f of them skipped; %.0f process%s%s",
             dlb_json_text(doc, "command"), n, n == 1 ? "" : "s", n_skipped,
             dlb_json_number(doc, "runs"), dlb_json_number(doc, "runs") == 1 ? "" : "es",
@@ -105,11 +132,12 @@ static void print_head(const json_t *doc)
     if (isfinite(dlb_json_number(doc, "max_s")))
         dlb_say(stdout, "           for the first block; sweep.max_minutes ends it after %s",
                 seconds_text(doc, "max_s", a, sizeof(a)));
+    else if (dlb_json_is_true(doc, "grows"))
+        dlb_say(stdout, "           for the first block");
     print_torch(json_object_get(doc, "pytorch"));
-    dlb_say(stdout, "  memory   at most %s%s; %s is available",
-            bytes_text(memory, "most_bytes", a, sizeof(a)), at,
-            bytes_text(memory, "available_bytes", b, sizeof(b)));
-    dlb_say(stdout, "  to read  %s%s", bytes_text(doc, "read_bytes", a, sizeof(a)),
+    print_memory(json_object_get(doc, "memory"), n);
+    dlb_say(stdout, "  to read  %s%s%s", bytes_text(doc, "read_bytes", a, sizeof(a)),
+            dlb_json_is_true(doc, "grows") ? " in the first block" : "",
             dlb_json_number(doc, "warm_passes") > 0 ? ", warm passes included" : "");
 }
 

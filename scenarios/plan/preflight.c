@@ -123,6 +123,15 @@ static struct dlb_slots_size slots_of(const struct dlb_plan *plan, const struct 
                           plan->host.max_payload_bytes);
 }
 
+/* Bytes go into a batch as they are stored, unless the codec makes others of them. */
+static double decoding_bytes(const struct dlb_plan *plan, const struct dlb_spec *spec)
+{
+    double n_threads = fmax((double)spec->loader.num_workers, 1) * dlb_spec_loaders(spec);
+    if (dlb_spec_format(spec)->synthetic || dlb_codecs[spec->dataset.codec]->identity)
+        return 0;
+    return n_threads * ((double)plan->host.max_sample_bytes + (double)plan->host.max_decoded_bytes);
+}
+
 static void need_memory(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
                         struct dlb_need *out)
 {
@@ -130,6 +139,7 @@ static void need_memory(const struct dlb_plan *plan, const struct dlb_plan_cell 
     struct dlb_slots_size slots = slots_of(plan, spec);
     struct dlb_job_memory own = workers_memory(plan, cell);
     out->workers_bytes = own.init_bytes + own.shuffle_bytes;
+    out->decode_bytes = decoding_bytes(plan, spec);
     if (plan->host.max_payload_bytes == 0)
         return;
     out->slots_bytes = (double)slots.all_bytes * dlb_spec_loaders(spec);
@@ -158,6 +168,7 @@ static void need_of(const struct dlb_plan *plan, const struct dlb_plan_cell *cel
         (struct dlb_need){.slots_bytes = nan,
                           .pinned_bytes = nan,
                           .workers_bytes = nan,
+                          .decode_bytes = nan,
                           .each_bytes = nan,
                           .read_bytes = nan,
                           .n_workers = (double)spec->loader.num_workers * dlb_spec_loaders(spec)};

@@ -16,6 +16,8 @@ struct dlb_need {
     double slots_bytes;   /* of batches in memory, of all loaders */
     double pinned_bytes;  /* of these */
     double workers_bytes; /* that all workers allocate for themselves */
+    double decode_bytes;  /* of the largest samples, as they are stored and unpacked, one for each
+                             worker that decodes; the pixels of an image are not in it */
     double each_bytes;    /* of these and of the slots, for one worker; for 0 workers: of all */
     double read_bytes;    /* that it delivers, as they are stored; a mean sample for each */
     double least_s;       /* steps, or planted waiting and computing if these take longer */

@@ -22,7 +22,9 @@ expect_json 'd["cells"][6]["config"] == {"loader.num_workers": 2, "loader.prefet
 expect_json 'd["cells"][6]["epoch_batches"] == 40 and d["cells"][6]["batches"] == 21 and d["cells"][6]["read_bytes"] == 21 * 10 * 2000'
 expect_json 'd["cells"][7]["batches"] == 4 and d["cells"][6]["slots_bytes"] == 2 * 4 * 20480 and abs(d["cells"][6]["least_s"] - 0.21) < 1e-9'
 expect_json 'd["runs"] == 1 + 3 * (6 + 2) + 4 and d["warm_passes"] == 1 and d["read_bytes"] >= 800000 * 13 and 0 < d["start_s"] < d["estimate_s"]'
-expect_json 'd["memory"]["available_bytes"] > d["memory"]["most_bytes"] > 0'
+expect_json 'd["memory"]["available_bytes"] > d["memory"]["most_bytes"] == d["memory"]["cell_bytes"] + d["memory"]["page_cache_bytes"]'
+expect_json 'd["memory"]["page_cache_bytes"] == 800000 and d["memory"]["cell_bytes"] == max(c["slots_bytes"] + c["workers_bytes"] + c["decode_bytes"] for c in d["cells"] if c["status"] == "planned")'
+expect_json 'd["covers"] == "all" and d["memory"]["not_counted"] in ([], ["python"])'
 expect_err_empty
 expect_no_file results
 
@@ -45,7 +47,7 @@ expect_exit 0
 fits_a_screen
 run "$dlbench" sweep "${quick[@]}" --set run.epochs=3 --set sweep.max_minutes=3 --dry-run --json
 expect_exit 0
-expect_json 'd["grows"] and d["blocks"] == 1 and d["max_s"] == 180'
+expect_json 'd["grows"] and d["covers"] == "first_block" and d["blocks"] == 1 and d["max_s"] == 180 and d["memory"]["page_cache_bytes"] == 0'
 run "$dlbench" sweep "${quick[@]}" --set run.epochs=3 --exhaustive --dry-run --json
 expect_json 'not d["grows"] and d["blocks"] == 2 and d["max_s"] is None'
 run "$dlbench" run "${quick[@]}" --dry-run
@@ -61,7 +63,7 @@ if command -v python3 >/dev/null; then
     PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double run "$dlbench" sweep "${own[@]}" --dry-run --json
     expect_exit 0
     expect_json 'd["pytorch"]["follows"] and 2 <= d["pytorch"]["most_cells"] <= 8 and d["pytorch"]["code"] is None'
-    expect_json 'd["pytorch"]["keys"] == ["loader.num_workers", "loader.prefetch_factor"]'
+    expect_json 'd["pytorch"]["keys"] == ["loader.num_workers", "loader.prefetch_factor"] and d["memory"]["not_counted"] == ["python"]'
     expect_json '(d["pytorch"]["from_s"], d["pytorch"]["to_s"], d["max_s"]) == (72, 180, 72)'
     PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double run "$dlbench" sweep "${own[@]}" --dry-run
     expect_exit 0

@@ -160,6 +160,36 @@ static void test_slots_and_workers(void **state)
     assert_true(fabs(need.least_s - 0.28) < 1e-9); /* each trains its half */
 }
 
+/* A sample as it is stored and unpacked, for each worker that decodes; nobody decodes bytes. */
+static void test_decoding(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *codec, *workers;
+        double n_threads;
+    } rows[] = {
+        {"dataset.codec=raw", "loader.num_workers=3", 0},
+        {"dataset.codec=tokens", "loader.num_workers=3", 6},
+        {"dataset.codec=tokens", "loader.num_workers=0", 2},
+    };
+    const struct dlb_plan_host host = {.n_samples = 10000,
+                                       .n_bytes = GB,
+                                       .max_payload_bytes = 400000,
+                                       .max_sample_bytes = 100000,
+                                       .max_decoded_bytes = 30000};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *const settings[] = {"dataset.path=/d",
+                                        "dataset.format=tokens",
+                                        "accelerators.count=2",
+                                        "loader.pin_memory=true",
+                                        rows[i].codec,
+                                        rows[i].workers,
+                                        NULL};
+        struct dlb_need need = need_with(settings, false, &host);
+        assert_true(need.decode_bytes == rows[i].n_threads * 130000);
+    }
+}
+
 /* A loader maps what was foretold. */
 static void test_sizes_are_those_that_are_mapped(void **state)
 {
@@ -294,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_batches_of_shards),
         cmocka_unit_test(test_unknown_data_pass),
         cmocka_unit_test(test_slots_and_workers),
+        cmocka_unit_test(test_decoding),
         cmocka_unit_test(test_sizes_are_those_that_are_mapped),
         cmocka_unit_test(test_sweep_skips_what_cannot_work),
         cmocka_unit_test(test_sweep_without_a_cell_is_refused),
