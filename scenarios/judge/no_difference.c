@@ -124,9 +124,9 @@ static void say(const struct said *said, struct dlb_judgement *j)
         return;
     (void)snprintf(j->text + at, n - at,
                    " %s make%s no difference here: changing %s alone changes the rate by less than "
-                   "%.3g%%.",
+                   "%.3g%%, with a probability of %.0f%% or more.",
                    said->none, said->n == 1 ? "s" : "", said->n == 1 ? "it" : "each",
-                   j->tolerance * 100);
+                   j->tolerance * 100, DLB_RACE_SAME * 100);
     at = strlen(j->text);
     if (said->left_out[0])
         (void)snprintf(j->text + at, n - at,
