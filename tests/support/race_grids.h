@@ -1,5 +1,5 @@
 /* Sweeps of 18 cells that are made up, to see how often the race (core/measure/race.h) and medians
- * with percentile intervals are right about them. Include once. */
+ * with their intervals are right about them. Include once. */
 #ifndef DLB_TESTS_SUPPORT_RACE_GRIDS_H
 #define DLB_TESTS_SUPPORT_RACE_GRIDS_H
 
@@ -250,7 +250,7 @@ static inline void grid_race(struct grid *g, uint64_t seed, struct grid_tally *t
     dlb_race_free(&race);
 }
 
-/* What medians and percentile intervals of n repetitions recommend: the smallest cell that loses
+/* What medians and their intervals of n repetitions recommend: the smallest cell that loses
  * less than the tolerance to the best median at the upper end; nothing (-1) where only the best
  * does, and a smaller cell may. */
 static inline int64_t grid_old_rule(double (*rate)[6], uint32_t n)
