@@ -1,14 +1,9 @@
 #!/usr/bin/env bash
 # Parts of loaders/torch/*.py by themselves, with a stand-in for torch: batches, rows of stamps, what a function is given.
 . "$(dirname "$0")/lib.sh"
+. "$DLB_SOURCE_DIR/tests/cli/torch_parts.sh"
 
 command -v python3 >/dev/null || skip "no python3"
-export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double:$DLB_SOURCE_DIR/loaders/torch
-
-holds() { # what a Python program, which is read, asserts
-    run python3 -c "import torch$(printf '\n%s' "$(cat)")"
-    expect_exit 0
-}
 
 # --- plain values hide no tensor; lists of them are passed over
 holds <<'PY'

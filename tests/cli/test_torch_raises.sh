@@ -3,15 +3,10 @@
 # loaders/torch/*.py by themselves, and cells, with a stand-in for torch.
 . "$(dirname "$0")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/measure.sh"
+. "$DLB_SOURCE_DIR/tests/cli/torch_parts.sh"
 
 command -v python3 >/dev/null || skip "no python3"
 unset VIRTUAL_ENV CONDA_PREFIX
-export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double:$DLB_SOURCE_DIR/loaders/torch
-
-holds() { # what a Python program, which is read, asserts
-    run python3 -c "import torch$(printf '\n%s' "$(cat)")"
-    expect_exit 0
-}
 
 cat >own.py <<'PY'
 import sys
