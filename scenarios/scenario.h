@@ -107,7 +107,7 @@ enum dlb_rate_kind {
 
 /* Of a plan's time, until its last block began. */
 struct dlb_race_spent {
-    double all_s, cells_s;
+    double all_s, cells_s, again_s;
     uint32_t n_runs; /* of cells, that the block has */
 };
 
@@ -199,6 +199,7 @@ struct dlb_results {
                           passes  where the run was resumed */
     uint32_t n_resumed, n_unjudged; /* how often it was resumed; repetitions that do not count */
     double run_s[DLB_N_TASK_KINDS]; /* of these, in tasks of each kind */
+    double again_s;                 /* of those of cells, in repetitions that were measured again */
     double stolen_frac;             /* of all CPUs' time so far, taken by a hypervisor; NaN */
 };
 

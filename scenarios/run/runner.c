@@ -234,6 +234,8 @@ static void take_result(struct runner *r, struct dlb_cell_result *result,
     r->ended = true;
     *dlb_run_time_of(&r->times, r->task) = rep->took_s;
     r->results->run_s[r->task->kind] += r->task->rewarms ? 0 : rep->took_s;
+    if (r->task->kind == DLB_TASK_CELL && r->task->again > 0)
+        r->results->again_s += rep->took_s;
     take_spent(r, &rep->spent);
     learn_failure(r, result);
     hold_gpu(r, result);

@@ -218,6 +218,14 @@ static double blocks_s(const struct dlb_results *results)
     return results->elapsed_s - results->unjudged_s;
 }
 
+/* By what the runs that were measured again, in all blocks so far, lengthen the time of cells. How
+ * many the last block had is chance. */
+static double again_factor(const struct dlb_plan *plan, const struct dlb_results *results)
+{
+    double all_s = of_cells_s(plan, results);
+    return all_s > 0 ? all_s / (all_s - results->again_s) : 1;
+}
+
 struct dlb_race_budget dlb_sweep_race_budget(const struct dlb_plan *plan,
                                              const struct dlb_results *results)
 {
@@ -226,10 +234,12 @@ struct dlb_race_budget dlb_sweep_race_budget(const struct dlb_plan *plan,
         return DLB_RACE_UNLIMITED;
     double cells_s = of_cells_s(plan, results) - held->before.cells_s;
     double all_s = blocks_s(results) - held->before.all_s - once_s(plan, results);
+    double first_s = cells_s - (results->again_s - held->before.again_s);
     double max_s = held->race.n_fresh > 0 ? held->cut_s : held->max_s;
     return (struct dlb_race_budget){.left = max_s - results->elapsed_s,
                                     .block = fmax(all_s - cells_s, 0),
-                                    .run = cells_s / fmax(held->before.n_runs, 1)};
+                                    .run = again_factor(plan, results) * first_s /
+                                           fmax(held->before.n_runs, 1)};
 }
 
 /* For the next block. */
@@ -237,6 +247,7 @@ static void remember(struct dlb_plan *plan, const struct dlb_results *results)
 {
     plan->race->before = (struct dlb_race_spent){.all_s = blocks_s(results),
                                                  .cells_s = of_cells_s(plan, results),
+                                                 .again_s = results->again_s,
                                                  .n_runs = dlb_race_block_runs(&plan->race->race)};
 }
 

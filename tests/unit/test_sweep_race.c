@@ -302,11 +302,22 @@ static void test_budget(void **state)
     run_block(&r);
     budget = dlb_sweep_race_budget(&r.t.plan, &r.t.results);
     assert_true(budget.left == 47 && budget.run == 1 && budget.block == 1.5);
+    /* Of 10 s of cells 2 were measured again, all in one block: a run takes 1.25 of the first ones.
+     */
+    r.t.results.run_s[DLB_TASK_CELL] += 2;
+    r.t.results.again_s += 2;
+    r.t.results.elapsed_s += 2;
+    budget = dlb_sweep_race_budget(&r.t.plan, &r.t.results);
+    assert_true(budget.left == 45 && budget.run == 1.25 && budget.block == 1.5);
+    assert_true(next(&r));
+    run_block(&r);
+    budget = dlb_sweep_race_budget(&r.t.plan, &r.t.results);
+    assert_true(fabs(budget.run - 14 / 12.0) < 1e-9 && budget.block == 1.5);
     /* A break is spent time, and no block's. */
     r.t.results.elapsed_s += 20;
     r.t.results.unjudged_s += 20;
     budget = dlb_sweep_race_budget(&r.t.plan, &r.t.results);
-    assert_true(budget.left == 27 && budget.run == 1 && budget.block == 1.5);
+    assert_true(budget.left == 19.5 && budget.block == 1.5);
     r.t.plan.race->max_s = 0;
     assert_true(isinf(dlb_sweep_race_budget(&r.t.plan, &r.t.results).left));
     close_judged(&r.t);
