@@ -34,7 +34,7 @@ static inline void grid_put(struct judged *t, struct grid *g, const struct judge
     double ln_rate[GRID_CELLS], ceiling;
     struct dlb_race *race = &t->plan.race->race;
     bool fresh = race->n_fresh > 0;
-    grid_block(g, block, runs, ln_rate);
+    (void)grid_block(g, block, runs, ln_rate);
     ceiling = grid_ceiling(g, of);
     for (uint32_t c = 0; c < GRID_CELLS; c++) {
         double rate = GRID_RATE * exp(ln_rate[c]);

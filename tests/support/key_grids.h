@@ -107,7 +107,7 @@ static inline void key_race(struct key_grid *k, uint64_t seed, struct key_tally 
         uint32_t block = race.n_blocks;
         for (uint32_t c = 0; c < GRID_CELLS; c++)
             runs[c] = race.cells[c].runs;
-        grid_block(&k->g, block, runs, ln_rate);
+        (void)grid_block(&k->g, block, runs, ln_rate);
         for (uint32_t c = 0; c < GRID_CELLS; c++)
             if (runs[c])
                 dlb_race_record(&race, block, c, exp(ln_rate[c]));
@@ -135,7 +135,7 @@ static inline void key_pairs(struct key_grid *k, struct key_tally *t)
     memset(runs, true, sizeof(runs));
     k->g.walk = 0;
     for (uint32_t b = 0; b < 6; b++) {
-        grid_block(&k->g, b, runs, ln_rate);
+        (void)grid_block(&k->g, b, runs, ln_rate);
         for (uint32_t c = 0; c < GRID_CELLS; c++)
             rate[c][b] = exp(ln_rate[c]);
     }
@@ -172,7 +172,7 @@ static inline void key_pairs(struct key_grid *k, struct key_tally *t)
         {"everywhere", KEY_EVERYWHERE, 0, GRID_THREEFOLD, 0.03},                                   \
         {"everywhere", KEY_EVERYWHERE, 0, GRID_T3, 0.03},                                          \
         {"everywhere", KEY_EVERYWHERE, 0, GRID_HITS, 0.01},                                        \
-        {"everywhere", KEY_EVERYWHERE, 0, GRID_STEAL, 0.01},                                       \
+        {"everywhere", KEY_EVERYWHERE, 0, GRID_HIDDEN, 0.01},                                      \
         {"everywhere", KEY_EVERYWHERE, 0, GRID_WALK, 0.03},
 
 #endif

@@ -1,5 +1,7 @@
 /* Operating characteristics of the race, on grids that are made up (tests/support/race_grids.h).
  *
+ * usage: unit_test_race_grids [GRIDS]   all cases, each with so many grids; without it every third
+ *
  * With few grids of each case a limit is asserted with what chance allows: 3 standard deviations of
  * a binomial count at the limit. tests/perf/bench_race.c counts many grids. */
 #include "tests/support/race_grids.h"
@@ -7,11 +9,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
-#define N_GRIDS 24
-#define EVERY 3 /* of the cases, without a race */
+static uint32_t n_grids = 24;
+static size_t every = 3; /* of the cases */
 
 static double slack(double n, double limit)
 {
@@ -28,7 +31,7 @@ static void at_most(const struct grid_case *of, const char *what, uint32_t count
 
 static void count(const struct grid_case *of, struct grid_tally *t)
 {
-    for (uint32_t seed = GRID_SEED; seed < GRID_SEED + N_GRIDS; seed++) {
+    for (uint32_t seed = GRID_SEED; seed < GRID_SEED + n_grids; seed++) {
         struct grid g;
         grid_init(&g, of, seed);
         grid_race(&g, seed, t);
@@ -50,7 +53,7 @@ static void characteristics(void **state)
 #endif
     static const struct grid_case cases[] = {GRID_CASES};
     struct grid_tally all = {0};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i += every) {
         const struct grid_case *of = &cases[i];
         struct grid_tally t = {0};
         count(of, &t);
@@ -84,9 +87,9 @@ static void without_a_race(void **state)
     static const uint32_t n_blocks[] = {3, 12};
     for (size_t k = 0; k < sizeof(n_blocks) / sizeof(*n_blocks); k++) {
         struct grid_tally all = {0};
-        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i += EVERY) {
+        for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i += every) {
             struct grid_tally t = {0};
-            for (uint32_t seed = GRID_SEED; seed < GRID_SEED + N_GRIDS; seed++) {
+            for (uint32_t seed = GRID_SEED; seed < GRID_SEED + n_grids; seed++) {
                 struct grid g;
                 grid_init(&g, &cases[i], seed);
                 grid_alike(&g, n_blocks[k], seed, &t);
@@ -103,8 +106,12 @@ static void without_a_race(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1) {
+        n_grids = (uint32_t)strtoul(argv[1], NULL, 10);
+        every = 1;
+    }
     const struct CMUnitTest tests[] = {cmocka_unit_test(characteristics),
                                        cmocka_unit_test(without_a_race)};
     return cmocka_run_group_tests(tests, NULL, NULL);
