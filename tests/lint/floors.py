@@ -243,8 +243,9 @@ def check_cycles(root):
                     rooms.setdefault(room_of(name), set()).update(
                         room_of(target) for target in there
                         if room_of(target) != room_of(name) and room_of(target) not in MAY_INCLUDE)
+    reached = {unit: reach(units, unit) for unit in units}
     for unit in sorted(units):
-        round_trip = {other for other in reach(units, unit) if unit in reach(units, other)}
+        round_trip = {other for other in reached[unit] if unit in reached.get(other, ())}
         away = sorted(other for other in round_trip if room_of(other) != room_of(unit))
         if away:
             yield f"{unit} comes back to itself through {away[0]}"
