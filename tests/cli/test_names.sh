@@ -10,11 +10,8 @@ few=(--set loader.batch_size=2 --set device.step_ms=0 --set run.repeats=1 --set 
 
 # UTF-8, without control characters but newlines, and without a line that begins as the name's second one does.
 clean() {
-    local file
-    for file; do
-        iconv -f UTF-8 -t UTF-8 "$file" >/dev/null || failed "no UTF-8: $file"
-        ! LC_ALL=C grep -Paq '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|^forged' "$file" || failed "printed raw: $file"
-    done
+    iconv -f UTF-8 -t UTF-8 "$@" >/dev/null || failed "no UTF-8 in one of: $*"
+    ! LC_ALL=C grep -Paq '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|^forged' "$@" || failed "printed raw in one of: $*"
 }
 
 # each EXIT CMD...: as it stands and with --json, where the verb has that.
