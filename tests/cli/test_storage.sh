@@ -113,16 +113,30 @@ expect_json 'd["storage"]["stopped"] == "decided" and d["storage"]["n"]["low"] =
 expect_err '^dlbench: storage .* 8 .* 33 .*storage\.max_minutes'
 # cold is the default here
 expect_json 'd["config"]["run.cache"] == "cold" and all(d["cells"][p["cell"]]["cache"]["asked"] == "cold" for p in d["storage"]["curve"])'
-run "$dlbench" storage "${small[@]}" --accelerator a100 --set run.cache=warm --set device.step_ms=5 --set storage.max_accelerators=1 --set run.repeats=1 --run-name warm --json
+# What waits most of its time runs side by side: begin NAME ARGUMENTS; and ended NAME, which leaves what `run` does.
+declare -A begun
+begin() {
+    timeout -k 5 "$limit_s" "$dlbench" storage "${small[@]}" --accelerator a100 "${@:2}" --run-name "$1" --json \
+        >"$tmp/.out.$1" 2>"$tmp/.err.$1" </dev/null &
+    begun[$1]=$!
+}
+ended() {
+    wait "${begun[$1]}"
+    code=$? last="storage --run-name $1"
+    cp "$tmp/.out.$1" "$out" && cp "$tmp/.err.$1" "$err"
+}
+begin warm --set run.cache=warm --set device.step_ms=5 --set storage.max_accelerators=1 --set run.repeats=1
+begin nowhere --set dataset.format=synthetic --set device.step_ms=5 --set storage.max_accelerators=1 --set run.repeats=1
+begin brief --set storage.max_minutes=0.0001
+ended warm
 expect_exit 0
 expect_json 'd["cells"][0]["cache"]["asked"] == "warm" and "page cache" in d["recommendation"]'
-run "$dlbench" storage "${small[@]}" --accelerator a100 --set dataset.format=synthetic --set device.step_ms=5 --set storage.max_accelerators=1 --set run.repeats=1 \
-    --run-name nowhere --json
+ended nowhere
 expect_exit 0
 expect_json 're.match(r"(At least 1|0) A100 ", d["recommendation"]) and "small" in d["recommendation"]'
 expect_json 'd["config"]["run.cache"] == "as-is" and "page cache" not in d["recommendation"]'
 # no time for more than one run: an answer, with what is not known left open
-run "$dlbench" storage "${small[@]}" --accelerator a100 --set storage.max_minutes=0.0001 --run-name brief --json
+ended brief
 expect_exit 0
 valid_summary "$out"
 expect_json 'd["storage"]["stopped"] == "budget" and not d["storage"]["settled"] and d["config"]["storage.max_minutes"] == 0.0001'
@@ -130,20 +144,21 @@ expect_json 'len(d["storage"]["curve"]) == 1 and d["storage"]["curve"][0]["repea
 expect_json 'd["storage"]["max_accelerators"] == 1 and d["storage"]["n"] == {"low": 1, "high": None, "by": "repetitions"}'
 expect_json 'd["storage"]["code"] == "UNKNOWN_BOTTLENECK" and "storage.max_minutes" in d["recommendation"]'
 expect_error E_CONFIG_OUT_OF_RANGE 2 "$dlbench" storage "${small[@]}" --accelerator a100 --set storage.max_minutes=-1
+begin told --set accelerators.count=5 --set 'sweep.loader.num_workers=[1, 2]' --set storage.max_accelerators=1 --set run.repeats=1
+begin single --set loader.batch_size=200 --set device.step_ms=0.01 --set run.repeats=1 --set run.max_batches=2 --set run.warmup_batches=1
+begin said --set device.step_ms=25 --set storage.max_accelerators=1
 # what storage has no use for is told
-run "$dlbench" storage "${small[@]}" --accelerator a100 --set accelerators.count=5 --set 'sweep.loader.num_workers=[1, 2]' \
-    --set storage.max_accelerators=1 --set run.repeats=1 --run-name told --json
+ended told
 expect_exit 0
 expect_err '^dlbench: note: accelerators\.count '
 expect_err '^dlbench: note: storage .*sweep'
 expect_json 'd["storage"]["max_accelerators"] == 1'
 # samples for one full batch, and a step that nothing feeds: an answer, though a second one could not be tried
-run "$dlbench" storage "${small[@]}" --accelerator a100 --set loader.batch_size=200 --set device.step_ms=0.01 --set run.repeats=1 \
-    --set run.max_batches=2 --set run.warmup_batches=1 --run-name single --json
+ended single
 expect_exit 0
 expect_json 'd["storage"]["settled"] and d["storage"]["max_accelerators"] == 0 and len(d["cells"]) == 1'
 # what was said outright goes before the accelerator's
-run "$dlbench" storage "${small[@]}" --accelerator a100 --set device.step_ms=25 --set storage.max_accelerators=1 --run-name said --json
+ended said
 expect_exit 0
 expect_json 'd["config"]["device.step_ms"] == 25.0 and d["storage"]["max_accelerators"] == 1'
 
