@@ -5,7 +5,8 @@
 
 cache='d["cells"][0]["cache"]'
 small=(--set dataset.codec=raw --set generate.samples=256 --set generate.sample_bytes=65536)
-loop=(--set dataset.codec=raw --set loader.batch_size=2 --set device.step_ms=0 --set run.warmup_batches=1)
+# A short step: without one, a ceiling copies 128 KB as often as it can.
+loop=(--set dataset.codec=raw --set loader.batch_size=2 --set device.step_ms=0.5 --set run.warmup_batches=1)
 cold=(--set run.cache=cold)
 
 # --- wrong usage
@@ -35,7 +36,7 @@ if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && shm=$(mktemp -d /dev/s
     trap 'rm -rf "$tmp" "$shm"' EXIT
     run "$dlbench" gen "${small[@]}" --set dataset.path="$shm/data"
     expect_exit 0
-    run "$dlbench" run "${loop[@]}" "${cold[@]}" --set dataset.path="$shm/data" --run-name tmpfs --json
+    run "$dlbench" run "${loop[@]}" "${cold[@]}" --set dataset.path="$shm/data" --set run.repeats=1 --run-name tmpfs --json
     expect_exit 0
     valid_summary "$out"
     expect_json "${cache}['asked'] == 'cold' and ${cache}['label'] == 'warm' and ${cache}['filesystem'] == 'tmpfs'"
@@ -95,7 +96,7 @@ expect_json 'any(n["code"] == "CACHE_NOT_AS_ASKED" and "mixed" in n["text"] for 
 
 # --- past the page cache the bytes decide, whatever lies in it
 cat data/*/* >/dev/null
-run "$dlbench" run "${loop[@]}" --set dataset.path=data --set loader.direct=true --set run.epochs=2 --run-name direct --json
+run "$dlbench" run "${loop[@]}" --set dataset.path=data --set loader.direct=true --set run.epochs=2 --set run.repeats=1 --run-name direct --json
 if [ "$code" -eq 0 ] || ! grep -Eq 'O_DIRECT|page cache' "$err"; then # else this file system refuses
     expect_exit 0
     expect_json "${cache}['label'] == 'cold' and 'bypassed' in ${cache}['why']"
@@ -119,7 +120,8 @@ expect_out '^cache: +(warm|cold) .*, others'
 if [ "$(id -u)" -eq 0 ]; then
     mkdir theirs
     chmod 777 theirs
-    run_unprivileged "$dlbench" run "${loop[@]}" "${cold[@]}" --set dataset.path="$tmp/data" --results theirs/results --run-name r --json
+    run_unprivileged "$dlbench" run "${loop[@]}" "${cold[@]}" --set dataset.path="$tmp/data" --set run.repeats=1 --results theirs/results \
+        --run-name r --json
     expect_exit 0
     expect_json "${cache}['label'] == 'unknown' or d['cells'][0]['residency_by'] == 'cachestat'"
     expect_json "${cache}['label'] != 'unknown' or (${cache}['resident_before_frac'] is None and 'own the' in ${cache}['why'])"
