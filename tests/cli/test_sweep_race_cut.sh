@@ -14,8 +14,8 @@ expect_json "${detail}['stopped'] == 'budget' and ${detail}['blocks'] == 1 and $
 expect_json 'd["recommended_cell"] is None and not d["separable"] and all(c["race"]["probability"] is None for c in d["cells"])'
 expect_json 'd["not_separable"] == [] and not d["pytorch"]'
 
-# --- a block that would take far longer than the time is cut off
-run "$dlbench" sweep "${planted[@]}" --set 'sweep.loader.num_workers=[1, 2, 3]' --set run.max_batches=90 --set sweep.max_minutes=0.01 \
+# --- a block that would take far longer than the time is cut off, 15 s after it: three cells of 5.3 s later
+run "$dlbench" sweep "${planted[@]}" --set 'sweep.loader.num_workers=[1, 2, 3]' --set run.max_batches=66 --set sweep.max_minutes=0.01 \
     --set device.step_ms=80 --run-name cut --json
 expect_exit 0
 valid_summary "$out"
