@@ -3,9 +3,9 @@
 . "$(dirname "$0")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 
-# More samples a batch than loader.io_depth below, but few: without a step, copying them is what the ceilings do.
+# More samples a batch than loader.io_depth below, and a short step: without one, a ceiling copies and hashes them as often as it can.
 files=(--set dataset.path=data --set dataset.codec=raw --set generate.samples=400 --set generate.sample_bytes=5000
-    --set run.warmup_batches=0 --set loader.batch_size=12 --set loader.shuffle=true --set device.step_ms=0 --set run.repeats=1 --set run.checksum=true)
+    --set run.warmup_batches=0 --set loader.batch_size=12 --set loader.shuffle=true --set device.step_ms=0.5 --set run.repeats=1 --set run.checksum=true)
 uring=(--set loader.io=io_uring)
 without=$DLB_BUILD_DIR/tests/unit_test_uring # runs a command to which io_uring is refused
 io='d["cells"][0]["io"]'
@@ -22,7 +22,7 @@ json_get "$out" 'd["cells"][0]["epochs"][0]["seq_checksum"]' >sync
 
 # --- requests to the kernel are counted where they are made: of a map there are none, of shards fewer than samples
 tokens=(--set dataset.format=tokens --set dataset.path=flat --set dataset.codec=raw --set generate.samples=400
-    --set run.warmup_batches=0 --set loader.batch_size=32 --set device.step_ms=0 --set run.repeats=1)
+    --set run.warmup_batches=0 --set loader.batch_size=32 --set device.step_ms=0.5 --set run.repeats=1)
 run "$dlbench" gen "${tokens[@]}"
 expect_exit 0
 for access in mmap:samples pread:requests; do
