@@ -114,7 +114,7 @@ if [ -z "$DLB_SANITIZE" ]; then
     for call in write fsync; do
         rm -rf results/s
         run env LD_PRELOAD="$DLB_BUILD_DIR/tests/libfaults.so" \
-            DLB_FAULT="at=$call,in=look,path=/journal.jsonl,after=5,effect=ENOSPC" "$dlbench" run "${grid[@]}" --run-name s
+            DLB_FAULT="at=$call,in=look,path=/journal.jsonl,after=5,effect=ENOSPC" "$dlbench" run "${grid[@]}" --device.step_ms 0 --run-name s
         expect_exit 3
         expect_code E_NO_SPACE
         expect_err 'dlbench run --resume results/s$'
@@ -127,7 +127,7 @@ if [ -z "$DLB_SANITIZE" ]; then
     export PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double
     run env LD_PRELOAD="$DLB_BUILD_DIR/tests/libfaults.so" DLB_FAULT="at=fsync,in=look,path=/journal.jsonl,after=5,effect=ENOSPC" \
         "$dlbench" run --dataset.format python --python.dataset data.py:Train --loader.kind torch --loader.num_workers 0 \
-        --loader.batch_size 4 --run.repeats 3 --run-name module
+        --loader.batch_size 4 --device.step_ms 1 --run.repeats 3 --run-name module
     expect_exit 3
     cp data.py data.old
     echo '# slower' >>data.py
