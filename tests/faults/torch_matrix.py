@@ -183,7 +183,7 @@ class Run:
         row = self.row
         out = [*(SMALL_DISK if row.large else []), matrix.BIN, "sweep" if row.sweep else "run"]
         values = {"loader.kind": "torch", "dataset.format": "python", "loader.batch_size": 8, "loader.num_workers": row.workers,
-                  "loader.timeout_s": row.timeout_s, "loader.shuffle": "false", "loader.pin_memory": "false", "device.step_ms": 0,
+                  "loader.timeout_s": row.timeout_s, "loader.shuffle": "false", "loader.pin_memory": "false", "device.step_ms": 1,
                   "device.prefetch": 0, "run.warmup_batches": 0, "run.repeats": 1,
                   "python.interpreter": row.interpreter.format(work=self.work) or self.python,
                   "python.dataset": "bad.py:Data" if row.source else "good.py:Data"}
