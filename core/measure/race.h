@@ -12,12 +12,13 @@
  *   race.recommended, race.probability, race.loss_frac, race.stopped, race.cells, race.keys
  *   dlb_race_free(&race);
  *
- * Wanted is the smallest cell that is within the tolerance of the best. From the third block on the
- * model (core/measure/race_model.h) gives each cell's probability after every block. The *leader*
- * is the smallest cell whose probability is not much lower than the highest one. Cells run on if
- * they are the leader, or may be better than it by more than the tolerance. So do those of which
- * this is in *doubt*: their own runs do not exclude it if the cell is an exception. Others are
- * dropped, or screened: they rest, and run again if a later leader makes them matter.
+ * Wanted is the smallest cell that is within the tolerance of the best. Values of keys that the
+ * first block has left far behind are screened: their cells rest in the next two. From the third on
+ * the model (core/measure/race_model.h) gives each cell's probability after every block. The
+ * *leader* is the smallest cell whose probability is not much lower than the highest one. Cells run
+ * on if they are the leader, or may be better than it by more than the tolerance. So do those of
+ * which this is in *doubt*: their own runs do not exclude it if the cell is an exception. Others
+ * are dropped, or screened: they rest, and run again if a later leader makes them matter.
  *
  * Once the leader is certain, it is chosen; once what is left is only enough for the last phase,
  * the smallest certain cell, or else the most probable one. It and its rival (the best of the

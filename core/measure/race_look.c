@@ -17,7 +17,6 @@
 #define THREAT 0.02      /* probability from which a cell runs on */
 #define DOUBT 0.07       /* likewise, if it is an exception */
 #define CONTEST 0.03     /* likewise, beside a cell that is to be recommended without a race */
-#define RUNS_ALONGSIDE 6 /* cells of a block at least: a cell that was unlucky is seen again */
 #define FRESH_MAX 8
 #define FRESH_T 2.1        /* quantile of t for about 20 blocks, which plans their number */
 #define NORMAL_95 1.644854 /* quantiles of the standard normal distribution */
@@ -174,7 +173,7 @@ static void choose_runs(struct dlb_race *race)
                      (c == race->leader || cell->threat >= THREAT || cell->doubt >= DOUBT);
         n += cell->runs;
     }
-    for (; n < RUNS_ALONGSIDE; n++) {
+    for (; n < DLB_RACE_ALONGSIDE; n++) {
         int64_t next = -1;
         for (uint32_t c = 0; c < race->input.n_cells; c++)
             if (dlb_race_survives(race, c) && !race->cells[c].runs &&

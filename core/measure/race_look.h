@@ -6,6 +6,8 @@
 
 #include "core/measure/race.h"
 
+#define DLB_RACE_ALONGSIDE 6 /* cells of a block at least: one that was unlucky is seen again */
+
 /* Weighs all recorded blocks: probabilities, the leader (-1: no cell is left), and which cells run
  * in the next block. */
 void dlb_race_look(struct dlb_race *race);

@@ -1,0 +1,155 @@
+/* What the first block of a race has left far behind rests: values of keys, not single runs. */
+#include "core/base/rng.h"
+#include "core/measure/race.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define N 14
+#define HALF (N / 2)
+
+/* Two ways of reading x seven numbers of workers, as a sweep of HDF5 has them. */
+static uint32_t rank[N], levels[2 * N];
+
+static struct dlb_race_input input_of(uint64_t seed)
+{
+    for (uint32_t c = 0; c < N; c++) {
+        rank[c] = c;
+        levels[2 * c] = c / HALF;
+        levels[2 * c + 1] = c % HALF;
+    }
+    return (struct dlb_race_input){.n_cells = N,
+                                   .n_keys = 2,
+                                   .rank = rank,
+                                   .levels = levels,
+                                   .tolerance = DLB_RACE_TOLERANCE,
+                                   .seed = seed};
+}
+
+static void run_block(struct dlb_race *race, const double *rate, double scatter,
+                      struct dlb_rng *rng)
+{
+    uint32_t block = race->n_blocks;
+    double level = 0.02 * dlb_rng_normal(rng);
+    for (uint32_t c = 0; c < N; c++)
+        if (race->cells[c].runs)
+            dlb_race_record(race, block, c, rate[c] * exp(level + scatter * dlb_rng_normal(rng)));
+}
+
+static uint32_t n_runs_of(const struct dlb_race *race, uint32_t cell)
+{
+    uint32_t n = 0;
+    for (uint32_t b = 0; b < race->n_blocks; b++)
+        n += isfinite(race->ln_rate[(size_t)b * N + cell]);
+    return n;
+}
+
+/* The second way is 40 times slower: its cells run once, and their loss is known all the same. */
+static void a_slow_way_runs_once(void **state)
+{
+    (void)state;
+    struct dlb_race_input input = input_of(7);
+    struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
+    struct dlb_race race;
+    double rate[N], left = 216;
+    for (uint32_t c = 0; c < N; c++)
+        rate[c] = (c < HALF ? 40 : 1) * fmin(c % HALF + 3, 6);
+    dlb_race_init(&race, &input);
+    while (dlb_race_next(&race, DLB_RACE_RUNS(left))) {
+        for (uint32_t c = HALF; c < N; c++)
+            assert_int_equal(race.cells[c].runs, race.n_blocks == 0);
+        if (race.n_blocks == 1)
+            assert_int_equal(race.cells[N - 1].state, DLB_RACE_SCREENED);
+        left -= dlb_race_block_runs(&race);
+        run_block(&race, rate, 0.01, &rng);
+    }
+    assert_int_equal(race.stopped, DLB_RACE_DECIDED);
+    assert_int_equal(race.recommended, 3);
+    for (uint32_t c = HALF; c < N; c++) {
+        double loss = 1 - rate[c] / 240;
+        assert_int_equal(race.cells[c].state, DLB_RACE_DROPPED);
+        assert_true(fabs(race.cells[c].loss_frac.median - loss) < 0.003);
+        assert_true(race.cells[c].loss_frac.low < loss && loss < race.cells[c].loss_frac.high);
+    }
+    dlb_race_free(&race);
+}
+
+/* One run was hit: its way and its number of workers are as fast as others elsewhere. */
+static void one_slow_run_rests_nowhere(void **state)
+{
+    (void)state;
+    struct dlb_race_input input = input_of(7);
+    struct dlb_race race;
+    dlb_race_init(&race, &input);
+    assert_true(dlb_race_next(&race, DLB_RACE_UNLIMITED));
+    for (uint32_t c = 0; c < N; c++)
+        dlb_race_record(&race, 0, c, c == 4 ? 1 : 100);
+    assert_true(dlb_race_next(&race, DLB_RACE_UNLIMITED));
+    assert_int_equal(dlb_race_block_runs(&race), N);
+    dlb_race_free(&race);
+}
+
+/* A block of one cell would tell nothing of the noise. */
+static void six_run_on(void **state)
+{
+    (void)state;
+    struct dlb_race_input input = input_of(7);
+    struct dlb_race race;
+    dlb_race_init(&race, &input);
+    assert_true(dlb_race_next(&race, DLB_RACE_UNLIMITED));
+    for (uint32_t c = 0; c < N; c++)
+        dlb_race_record(&race, 0, c, c == 6 ? 100 : c == 13 ? 90 : c + 1);
+    assert_true(dlb_race_next(&race, DLB_RACE_UNLIMITED));
+    assert_int_equal(dlb_race_block_runs(&race), 6);
+    assert_true(race.cells[6].runs && race.cells[13].runs && race.cells[12].runs);
+    assert_true(!race.cells[0].runs && !race.cells[8].runs);
+    dlb_race_free(&race);
+}
+
+/* With a noise of 70% good cells are screened by chance. Most of them run again; nothing is decided. */
+static void what_was_only_unlucky_runs_again(void **state)
+{
+    (void)state;
+    uint32_t n_screened = 0, n_again = 0;
+    double rate[N];
+    for (uint32_t c = 0; c < N; c++)
+        rate[c] = 100;
+    for (uint32_t seed = 0; seed < 100; seed++) {
+        struct dlb_race_input input = input_of(seed);
+        struct dlb_rng rng = dlb_rng_seed(seed, 2, 3);
+        struct dlb_race race;
+        bool screened[N] = {false};
+        double left = 160;
+        dlb_race_init(&race, &input);
+        while (dlb_race_next(&race, DLB_RACE_RUNS(left))) {
+            left -= dlb_race_block_runs(&race);
+            run_block(&race, rate, 0.7, &rng);
+            for (uint32_t c = 0; c < N && race.n_blocks == 2; c++)
+                screened[c] = race.cells[c].state == DLB_RACE_SCREENED;
+        }
+        for (uint32_t c = 0; c < N; c++) {
+            n_screened += screened[c];
+            n_again += screened[c] && n_runs_of(&race, c) > 1;
+        }
+        assert_int_not_equal(race.stopped, DLB_RACE_DECIDED);
+        dlb_race_free(&race);
+    }
+    assert_true(n_screened > 50);
+    assert_true(n_again >= 0.8 * n_screened);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slow_way_runs_once),
+        cmocka_unit_test(one_slow_run_rests_nowhere),
+        cmocka_unit_test(six_run_on),
+        cmocka_unit_test(what_was_only_unlucky_runs_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
