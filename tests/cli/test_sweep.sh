@@ -124,7 +124,7 @@ expect_error E_SWEEP_OF_ITSELF 2 "$dlbench" sweep "${quick[@]}" --set sweep.swee
 expect_no_file results/itself
 
 # --- Ctrl-C in the middle of a long one
-interrupt_sweep stopped --config sweep.toml --set device.step_ms=30 --set run.max_batches=25 --set run.repeats=50
+interrupt_sweep stopped --config sweep.toml --set device.step_ms=10 --set run.max_batches=25 --set run.repeats=50
 expect_out 'PARTIAL: interrupted'
 expect [ "$(json_get results/stopped/summary.json 'd["partial"] and d["interrupted"] and sum(c["status"] == "ok" for c in d["cells"])')" = 5 ]
 

@@ -172,7 +172,7 @@ echo 'from . import other as make' >package/train.py
 echo 'raise ModuleNotFoundError("none", name="skimage.io")' >lacks.py
 
 torch=(--set loader.kind=torch --set dataset.format=python --set python.interpreter=python3 --set loader.batch_size=8
-    --set loader.num_workers=0 --set device.step_ms=5 --set device.prefetch=1 --set run.warmup_batches=0 --set run.repeats=1
+    --set loader.num_workers=0 --set device.step_ms=1 --set device.prefetch=1 --set run.warmup_batches=0 --set run.repeats=1
     --set loader.shuffle=false --results results)
 own=("${torch[@]}" --set python.dataset=train.py:make)
 
@@ -199,7 +199,7 @@ export PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double
 export TORCH_DOUBLE_FAULTS=$tmp/faults
 for workers in 0 2; do
     rm -f faults
-    run "$dlbench" run "${own[@]}" --set python.args.wide=65536 --set loader.num_workers=$workers --set run.epochs=3 \
+    run "$dlbench" run "${own[@]}" --set python.args.wide=65536 --set device.step_ms=5 --set loader.num_workers=$workers --set run.epochs=3 \
         --run-name own-$workers --json
     expect_exit 0
     expect_json 'all(e["samples"] == e["expected"] == 64 for e in d["cells"][0]["epochs"]) and len(d["cells"][0]["epochs"]) == 3'
@@ -314,43 +314,38 @@ def said(n, n_batches):
     return Said(n, n_batches)
 
 
-def processes():
+def processes(n, n_batches):
     return Seen(multiprocessing.get_context("fork").Process)
 
 
-def threads():
+def threads(n, n_batches):
     return Seen(threading.Thread)
 
 
-def endless():
+def endless(n, n_batches):
     return (torch.zeros(8, 8) for _ in itertools.count())
 PY
-crowd=("${torch[@]}" --set python.samples=64 --set python.sample_bytes=8 --set python.iterable=true --overwrite --run-name crowd)
-for made in said processes threads; do
-    given=()
-    [ $made = said ] && given=(--set python.args.n=4 --set python.args.n_batches=32)
-    run "$dlbench" run "${crowd[@]}" --set python.loader=crowd.py:$made "${given[@]}" --json
-    expect_exit 0
-    expect_json 'd["cells"][0]["epochs"][0]["samples"] == 256'
-    expect_no_process
-done
-for n_batches in 40 41; do # 5 times the samples, as 4 workers and a share to spare may give; and a batch more
-    run "$dlbench" run "${crowd[@]}" --set python.loader=crowd.py:said --set python.args.n=4 --set python.args.n_batches=$n_batches
-    if [ $n_batches = 41 ]; then expect_code E_PYTHON_ENDLESS; else expect_exit 0; fi
-done
-run "$dlbench" run "${crowd[@]}" --set python.loader=crowd.py:endless
-expect_code E_PYTHON_ENDLESS
+crowd=("${torch[@]}" --set python.samples=64 --set python.sample_bytes=8 --set python.iterable=true --set python.args.n=4
+    --set sweep.exhaustive=true --overwrite --run-name crowd --json)
+run "$dlbench" sweep "${crowd[@]}" --set python.args.n_batches=32 \
+    --set 'sweep.python.loader=["crowd.py:said", "crowd.py:processes", "crowd.py:threads", "crowd.py:endless"]'
+expect_exit 0
+expect_json '[(c["status"], c["code"]) for c in d["cells"]] == [("ok", None)] * 3 + [("failed", "E_PYTHON_ENDLESS")]'
+expect_json '[c["epochs"][0]["samples"] for c in d["cells"][:3]] == [256] * 3'
 expect_no_process
+# 5 times the samples, as 4 workers and a share to spare may give; and a batch more
+run "$dlbench" sweep "${crowd[@]}" --set python.loader=crowd.py:said --set 'sweep.python.args.n_batches=[40, 41]'
+expect_exit 0
+expect_json '[(c["status"], c["code"]) for c in d["cells"]] == [("ok", None), ("failed", "E_PYTHON_ENDLESS")]'
 
 # --- a loader of the user's own is given the settings that it has parameters for; **kwargs are DataLoader's; what no worker needs is
 # given where it must be
 own_loader=("${torch[@]}" --set python.args.samples=40 --set python.samples=40 --set python.sample_bytes=4 --set python.iterable=true)
-run "$dlbench" run "${own_loader[@]}" --set python.loader=train.py:others --run-name others --json
+run "$dlbench" sweep "${own_loader[@]}" --set 'sweep.python.loader=["train.py:others", "train.py:strict"]' --set sweep.exhaustive=true \
+    --run-name accepted --json
 expect_exit 0
 expect_json 'd["cells"][0]["python"]["accepted"] == ["batch_size", "drop_last", "num_workers", "pin_memory", "shuffle"]'
-run "$dlbench" run "${own_loader[@]}" --set python.loader=train.py:strict --run-name strict --json
-expect_exit 0
-expect_json 'd["cells"][0]["python"]["accepted"] == ["batch_size", "persistent_workers", "prefetch_factor", "seed", "timeout"]'
+expect_json 'd["cells"][1]["python"]["accepted"] == ["batch_size", "persistent_workers", "prefetch_factor", "seed", "timeout"]'
 run "$dlbench" run "${torch[@]}" --set python.loader=train.py:loader --set python.args.samples=40 --set python.samples=40 \
     --set python.iterable=true --run-name loader --json
 expect_exit 0
