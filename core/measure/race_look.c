@@ -11,12 +11,12 @@
 
 /* Chosen by simulation: docs/measurement.md. */
 #define N_DRAWS 1000
-#define LOSS_LOW 0.0025  /* quantile: a cell that is the best by chance is a little too good */
-#define DROP 0.02        /* probability below which a cell is dropped */
-#define PASS_OVER 0.65   /* share of the highest probability that the leader has at least */
-#define THREAT 0.02      /* probability from which a cell runs on */
-#define DOUBT 0.07       /* likewise, if it is an exception */
-#define CONTEST 0.03     /* likewise, beside a cell that is to be recommended without a race */
+#define LOSS_LOW 0.0025 /* quantile: a cell that is the best by chance is a little too good */
+#define DROP 0.02       /* probability below which a cell is dropped */
+#define PASS_OVER 0.65  /* share of the highest probability that the leader has at least */
+#define THREAT 0.02     /* probability from which a cell runs on */
+#define DOUBT 0.07      /* likewise, if it is an exception */
+#define CONTEST 0.03    /* likewise, beside a cell that is to be recommended without a race */
 #define FRESH_MAX 8
 #define FRESH_T 2.1        /* quantile of t for about 20 blocks, which plans their number */
 #define NORMAL_95 1.644854 /* quantiles of the standard normal distribution */

@@ -111,7 +111,8 @@ static void six_run_on(void **state)
     dlb_race_free(&race);
 }
 
-/* With a noise of 70% good cells are screened by chance. Most of them run again; nothing is decided. */
+/* With a noise of 70% good cells are screened by chance. Most of them run again; nothing is
+ * decided. */
 static void what_was_only_unlucky_runs_again(void **state)
 {
     (void)state;
