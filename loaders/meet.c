@@ -18,9 +18,20 @@ void dlb_meet_ask(struct dlb_meet *meet, uint64_t end_ns, uint64_t input_ns)
     dlb_event_signal(&meet->bell);
 }
 
-bool dlb_meet_is_answered(struct dlb_meet *meet)
+void dlb_meet_ask_measured(struct dlb_meet *meet)
+{
+    atomic_store(&meet->measured, true);
+    dlb_meet_ask(meet, dlb_now_ns(), 0);
+}
+
+bool dlb_meet_is_answered(const struct dlb_meet *meet)
 {
     return atomic_load(&meet->n_answered) == atomic_load(&meet->n_asked);
+}
+
+bool dlb_meet_waits(const struct dlb_meet *meet)
+{
+    return !dlb_meet_is_answered(meet) && !atomic_load(&meet->measured);
 }
 
 bool dlb_meet_wait(struct dlb_meet *meet, const atomic_bool *cancel)
@@ -40,8 +51,9 @@ void dlb_meet_again(struct dlb_meet *meet)
     meet->started_ns = 0;
 }
 
-void dlb_meet_end(struct dlb_meet *meet)
+void dlb_meet_end(struct dlb_meet *meet, bool well)
 {
+    meet->ended_well = well;
     atomic_store(&meet->ended_ns, dlb_now_ns());
     dlb_event_signal(&meet->bell);
 }
@@ -50,7 +62,7 @@ void dlb_meet_answer(struct dlb_meet *meet, uint64_t end_ns, uint64_t input_ns, 
 {
     if (meet->started_ns == 0) {
         meet->started_ns = dlb_now_ns();
-    } else {
+    } else if (!atomic_load(&meet->measured)) {
         meet->n_rounds++;
         meet->own_input_ns += meet->input_ns;
         meet->wait_ns += end_ns > meet->end_ns ? end_ns - meet->end_ns : 0;

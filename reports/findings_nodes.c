@@ -109,11 +109,12 @@ static void traffic_line(const json_t *doc, uint32_t n_columns, struct dlb_text 
     char line[240], calls[24], n_bytes[40], cpu[24];
     if (!json_is_object(traffic))
         return;
-    (void)snprintf(line, sizeof(line),
-                   "MPI:    %s calls, %s and %s of CPU time in one repetition, at rank 0",
-                   count(json_object_get(traffic, "calls"), calls, sizeof(calls)),
-                   bytes(json_object_get(traffic, "bytes"), n_bytes, sizeof(n_bytes)),
-                   isfinite(cpu_s) ? dlb_duration_text(cpu_s, cpu, sizeof(cpu)) : "-");
+    (void)snprintf(
+        line, sizeof(line),
+        "MPI:    %s calls, %s of buffers and %s of CPU time in one repetition, at rank 0",
+        count(json_object_get(traffic, "calls"), calls, sizeof(calls)),
+        bytes(json_object_get(traffic, "bytes"), n_bytes, sizeof(n_bytes)),
+        isfinite(cpu_s) ? dlb_duration_text(cpu_s, cpu, sizeof(cpu)) : "-");
     dlb_text_fold(out, line, 0, n_columns);
 }
 

@@ -72,16 +72,19 @@ static void rates(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *all = json_object_get(doc, "ranks_samples_per_s"),
                  *barrier = json_object_get(doc, "barrier_us");
-    char line[400], total[40], worst[40], median[40];
+    double first_s = dlb_json_number(doc, "first_done_s"),
+           last_s = dlb_json_number(doc, "last_done_s");
+    char line[400], total[40], worst[40], median[40], ends[120] = "";
     count(dlb_json_number(all, "total"), total, sizeof(total));
     count(dlb_json_number(all, "worst"), worst, sizeof(worst));
     count(dlb_json_number(all, "median"), median, sizeof(median));
-    (void)snprintf(
-        line, sizeof(line),
-        "All ranks: %s samples/s; the slowest %s, the median one %s. The first had ended "
-        "after %.2f s, the last after %.2f s.",
-        total, worst, median, dlb_json_number(doc, "first_done_s"),
-        dlb_json_number(doc, "last_done_s"));
+    if (isfinite(first_s) && isfinite(last_s))
+        (void)snprintf(ends, sizeof(ends),
+                       " The first had ended after %.2f s, the last after %.2f s.", first_s,
+                       last_s);
+    (void)snprintf(line, sizeof(line),
+                   "All ranks: %s samples/s; the slowest %s, the median one %s.%s", total, worst,
+                   median, ends);
     dlb_text_fold(out, line, 0, n_columns);
     if (!json_is_object(barrier))
         return;

@@ -85,6 +85,7 @@ static _Noreturn void speak(const struct dlb_launcher *launcher, int fd, pid_t r
 {
     struct dlb_err err;
     int code, status = 0;
+    (void)dup2(STDERR_FILENO, STDOUT_FILENO); /* UCX, below MPICH, logs to stdout */
     const struct dlb_ranks *ranks = dlb_ranks_load(launcher, &err);
     if (!ranks)
         _exit(print_once(launcher, &err));
@@ -109,6 +110,14 @@ static _Noreturn void speak(const struct dlb_launcher *launcher, int fd, pid_t r
     _exit(code);
 }
 
+/* By the launcher's numbers of this machine's ranks, or, where it gives none, by those counted. */
+static void choose_gpu(const struct dlb_launcher *launcher)
+{
+    const struct dlb_ranks_local *counted = &link_here.local;
+    dlb_rank_gpu_choose("", launcher->knows_local ? launcher->local_rank : counted->rank,
+                        launcher->n_local > 0 ? launcher->n_local : counted->n, &link_here.place);
+}
+
 /* The runner: not in the launcher's process group, whose signals the speaker hands on, so that a
  * part of a result is written even if the launcher kills. */
 static bool run_here(const struct dlb_launcher *launcher, int *code)
@@ -126,7 +135,7 @@ static bool run_here(const struct dlb_launcher *launcher, int *code)
     if (rc)
         return true;
     if (link_here.size > 1)
-        dlb_rank_gpu_choose("", launcher->local_rank, launcher->n_local, &link_here.place);
+        choose_gpu(launcher);
     if (link_here.rank == 0)
         return false;
     *code = dlb_team_follow(&link_here, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
@@ -193,4 +202,12 @@ int dlb_together_settings(const struct dlb_link *link, struct dlb_config *cfg, s
                         link->size);
     (void)snprintf(text, sizeof(text), "run.world=%u", link->size);
     return link->size > 1 ? dlb_config_set(cfg, text, err) : DLB_OK;
+}
+
+int dlb_together_meet(struct dlb_link *link, struct dlb_config *cfg, json_t **nodes,
+                      struct dlb_err *err)
+{
+    int rc = dlb_together_settings(link, cfg, err);
+    *nodes = NULL;
+    return rc || !link ? rc : dlb_team_meet(link, nodes, err);
 }

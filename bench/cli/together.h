@@ -29,4 +29,9 @@ int dlb_together_share(const char *format, bool many_files, bool *shared, struct
  * run.world. `link`: NULL where no launcher started ranks, then nothing is done. */
 int dlb_together_settings(const struct dlb_link *link, struct dlb_config *cfg, struct dlb_err *err);
 
+/* Likewise, and the ranks meet: link->share is known then, and *nodes has their machines
+ * (scenarios/ranks/team.h). New reference; NULL where no launcher started ranks. */
+int dlb_together_meet(struct dlb_link *link, struct dlb_config *cfg, json_t **nodes,
+                      struct dlb_err *err);
+
 #endif

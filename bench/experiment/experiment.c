@@ -428,7 +428,9 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
  * plans; keeps nothing and measures nothing. */
 static int dry_run(struct experiment *x, struct dlb_err *err)
 {
-    int rc = dlb_subject_spec(x->args->cfg, x->scenario, &x->subject, err);
+    int rc = dlb_together_meet(x->team, x->args->cfg, &x->nodes, err);
+    if (!rc)
+        rc = dlb_subject_spec(x->args->cfg, x->scenario, &x->subject, err);
     dlb_catch_interrupts();
     if (!rc)
         rc = ask(x, NULL, err);
@@ -462,7 +464,7 @@ int dlb_experiment_run(const struct dlb_args *args, const struct dlb_scenario *s
     x->args = args;
     x->scenario = scenario;
     x->arguments = dlb_again(args);
-    x->team = args->dry_run ? NULL : dlb_together();
+    x->team = dlb_together();
     x->resume.n_ranks = x->team ? x->team->size : 0;
     x->host.available_bytes = dlb_os_mem_available_bytes();
     if (args->dry_run) {

@@ -199,6 +199,7 @@ json_t *dlb_preview_json(const struct dlb_preview *in)
                                          (json_int_t)in->subject->shape.n_samples, "bytes",
                                          (json_int_t)in->subject->shape.total_bytes)));
     dlb_json_put(out, "memory", memory_json(plan, &sums));
+    dlb_json_put(out, "world", json_integer(spec->run.world)); /* figures are those of one rank */
     /* What least_s, start_s, estimate_s and read_bytes are of. */
     dlb_json_put(out, "covers", json_string(plan->grows ? "first_block" : "all"));
     dlb_json_put(out, "read_bytes", dlb_json_real_or_null(sums.read_bytes));

@@ -126,6 +126,9 @@ static void print_head(const json_t *doc)
     dlb_say(stdout, "  data     %s samples, %s, %s%s%s", count_text(data, "samples", a, sizeof(a)),
             bytes_text(data, "bytes", b, sizeof(b)), dlb_json_text(data, "format"),
             path[0] ? " " : "", path);
+    if (dlb_json_number(doc, "world") > 1)
+        dlb_say(stdout, "  ranks    %.0f: time, memory and bytes are those of one",
+                dlb_json_number(doc, "world"));
     dlb_say(stdout, "  time     %s or more: %s of steps, %s of starts",
             seconds_text(doc, "estimate_s", a, sizeof(a)),
             seconds_text(doc, "least_s", b, sizeof(b)), seconds_text(doc, "start_s", c, sizeof(c)));

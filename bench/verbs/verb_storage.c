@@ -1,4 +1,5 @@
 #include "bench/cli/print.h"
+#include "bench/cli/together.h"
 #include "bench/cli/verb.h"
 #include "bench/experiment/experiment.h"
 #include "core/base/json.h"
@@ -51,6 +52,13 @@ static void measure_speed(const char *path, struct sizing *s)
         s->size.write_bytes_per_s = fmin(s->storage_bytes_per_s, s->made_bytes_per_s);
 }
 
+/* Of the machines of all ranks. */
+static uint64_t ram_bytes(void)
+{
+    const struct dlb_link *team = dlb_together();
+    return team ? team->share.ram_bytes : dlb_os_ram_bytes();
+}
+
 /* On each rank storage.max_accelerators if it was set, else 1. */
 static uint64_t n_wanted(const struct dlb_args *args, const struct dlb_spec *spec)
 {
@@ -76,7 +84,7 @@ static int fill(const struct dlb_args *args, const struct dlb_spec *spec, struct
                                   .n_bytes = dlb_gen_total_bytes(&s->gen),
                                   .batch_size = (uint64_t)spec->loader.batch_size,
                                   .n_accelerators = n_wanted(args, spec),
-                                  .ram_bytes = dlb_os_ram_bytes(),
+                                  .ram_bytes = ram_bytes(),
                                   .write_bytes_per_s = (double)NAN};
     measure_speed(spec->dataset.path, s);
     dlb_sizing_fill(&s->size);
@@ -134,8 +142,9 @@ static void print_text(const struct dlb_spec *spec, const struct sizing *s)
     else
         dlb_say(stdout, "  time to write      not measured%s%s", s->speed_why[0] ? ": " : "",
                 s->speed_why);
-    dlb_say(stdout, "  5 x memory         %s: %.1f times the %s here%s", yes(z->covers_ram),
+    dlb_say(stdout, "  5 x memory         %s: %.1f times the %s %s%s", yes(z->covers_ram),
             z->ram_multiple, dlb_bytes_text(z->ram_bytes, a, sizeof a),
+            dlb_together() ? "of all ranks' machines" : "here",
             s->compresses ? ", before compression" : "");
     dlb_say(stdout, "  500 steps an epoch %s: %s for each of %llu accelerator%s",
             yes(z->covers_steps), dlb_count_text((double)z->steps_per_epoch, a, sizeof a),
@@ -150,7 +159,11 @@ static int dry_run(const struct dlb_args *args, struct dlb_err *err)
 {
     struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
     struct sizing s = {.n_files = 0};
-    int rc = dlb_spec_from_config(spec, args->cfg, err);
+    json_t *nodes = NULL;
+    int rc = dlb_together_meet(dlb_together(), args->cfg, &nodes, err);
+    json_decref(nodes);
+    if (!rc)
+        rc = dlb_spec_from_config(spec, args->cfg, err);
     if (!rc)
         rc = fill(args, spec, &s, err);
     if (!rc && !args->json)

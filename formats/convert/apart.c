@@ -63,13 +63,19 @@ static bool tell(const struct conversion *conversion, struct dlb_pipe *pipe)
     return dlb_pass(pipe, &end, sizeof end);
 }
 
-static bool makes_sense(const struct event *event)
+/* What the caller does not listen to is not told, but by a child that lies. */
+static bool is_awaited(const struct event *event, const struct dlb_convert_watch *watch)
+{
+    return (event->kind != SKIPPED || watch->skipped) && (event->kind != DAMAGED || watch->damaged);
+}
+
+static bool makes_sense(const struct event *event, const struct dlb_convert_watch *watch)
 {
     const struct dlb_convert_told told = {event->phase, event->n_done, event->n_total, event->rc,
                                           &event->err};
 
-    return event->kind >= REPORTED && event->kind <= ENDED && dlb_told_bool(&event->shard) &&
-           dlb_convert_told_makes_sense(&told) &&
+    return event->kind >= REPORTED && event->kind <= ENDED && is_awaited(event, watch) &&
+           dlb_told_bool(&event->shard) && dlb_convert_told_makes_sense(&told) &&
            (event->rc != DLB_OK || dlb_converted_makes_sense(&event->out));
 }
 
@@ -78,7 +84,7 @@ static bool hear(struct conversion *conversion, struct dlb_pipe *pipe)
     const struct dlb_convert_watch *watch = conversion->c->watch;
     struct event *event = &conversion->last;
 
-    while (dlb_pass(pipe, event, sizeof *event) && makes_sense(event)) {
+    while (dlb_pass(pipe, event, sizeof *event) && makes_sense(event, watch)) {
         if (event->kind == ENDED)
             return true;
         conversion->c->pid = event->pid;

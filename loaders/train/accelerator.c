@@ -377,8 +377,8 @@ static int finish_oldest(struct dlb_accelerator *a, struct dlb_flight *f, uint64
 }
 
 /* True when all accelerators have enough batches: the last one's start closes the window. An
- * accelerator that has enough goes on until all have. With several, its account ends in the middle
- * of a wait, in which the thread may have worked for the others. */
+ * accelerator that has enough goes on until all have, those of other ranks, too. With several, its
+ * account ends in the middle of a wait, in which the thread may have worked for the others. */
 static bool enough(struct dlb_accelerator *a)
 {
     const struct dlb_consume *how = a->common->how;
@@ -392,10 +392,12 @@ static bool enough(struct dlb_accelerator *a)
             spend(a, DLB_CS_INPUT_WAIT, a->since_ns, now_ns);
             a->since_ns = now_ns;
         }
-        if (--a->common->n_short > 0)
+        if (--a->common->n_short == 0)
+            dlb_others_tell(&a->common->others);
+        if (!dlb_common_is_done(a->common))
             end_measuring(a);
     }
-    return a->common->n_short == 0;
+    return dlb_common_is_done(a->common);
 }
 
 /* Sets the time when to look again. */

@@ -9,6 +9,7 @@
 #include "loaders/train/account.h"
 #include "loaders/train/barrier.h"
 #include "loaders/train/consumer.h"
+#include "loaders/train/others.h"
 #include "loaders/train/recorder.h"
 #include "loaders/train/tally.h"
 #include "loaders/train/window.h"
@@ -44,7 +45,14 @@ struct dlb_common {
     uint64_t n_batches;   /* of all, for the heartbeat */
     uint32_t n_measuring; /* accelerators whose account is open */
     uint32_t n_short;     /* accelerators that have not measured their max_batches yet */
+    struct dlb_others others;
 };
+
+/* Whether all accelerators of all ranks have measured their max_batches. */
+static inline bool dlb_common_is_done(const struct dlb_common *common)
+{
+    return common->n_short == 0 && !dlb_others_measure(&common->others);
+}
 
 struct dlb_accelerator {
     struct dlb_common *common;

@@ -4,8 +4,9 @@
  * Floor 3. One thread, which drives all accelerators. It never sleeps here: on a virtual timeline
  * the end of a step is known when the step is handed to the device. So the next step can be handed
  * over as soon as all accelerators have handed over theirs. With other ranks, the last end here is
- * told them; the round ends when all ranks have told theirs. A rank without batches does not hold
- * up the others: it takes part again with its next step. */
+ * told them; the round ends when all ranks have told theirs. Steps of all ranks meet in order,
+ * whatever their epochs: one that has ended an epoch before others meets them with the first step
+ * of its next, for which they wait. One that has ended its last epoch holds up nobody. */
 #ifndef DLB_LOADERS_TRAIN_BARRIER_H
 #define DLB_LOADERS_TRAIN_BARRIER_H
 

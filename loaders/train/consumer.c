@@ -197,7 +197,7 @@ static int check(const struct dlb_consume *how, struct dlb_err *err)
                         "device.host_busy_frac needs accelerators.count = 1: one thread drives "
                         "%u accelerators here, each of which would have a process of its own",
                         how->n_feeds);
-    if ((how->n_feeds > 1 || how->meet) && !how->ready)
+    if ((how->n_feeds > 1 || (how->meet && how->barrier)) && !how->ready)
         DLB_BUG("many accelerators need something to sleep on");
     if (how->ready && !how->device->due)
         DLB_BUG("many accelerators need a timeline");
@@ -217,7 +217,8 @@ static int begin(struct consumer *c, const struct dlb_consume *how, struct dlb_c
                                     .out = out,
                                     .shared = c->n > 1 && how->feeds[0].loader_state ==
                                                               how->feeds[1].loader_state,
-                                    .barrier.meet = how->meet,
+                                    .barrier.meet = how->barrier ? how->meet : NULL,
+                                    .others.meet = how->barrier ? NULL : how->meet,
                                     .n_short = c->n};
     for (uint32_t i = 0; i < c->n; i++)
         dlb_accelerator_open(&c->accelerators[i], &c->common, &how->feeds[i]);
@@ -236,8 +237,10 @@ int dlb_consume(const struct dlb_consume *how, struct dlb_consumed *out, struct 
     rc = begin(c, how, out, err);
     bool opened = rc == DLB_OK;
     uint64_t cpu_start_ns = dlb_thread_cpu_ns();
-    for (uint32_t e = 0; rc == DLB_OK && e < how->n_epochs && c->common.n_short > 0; e++)
+    for (uint32_t e = 0; rc == DLB_OK && e < how->n_epochs && !dlb_common_is_done(&c->common); e++)
         rc = run_epoch(c, e, err);
+    if (how->meet)
+        how->meet->together = c->common.n_short == 0 && dlb_others_have_measured(&c->common.others);
     if (rc == DLB_OK)
         rc = drain(c, err);
     if (opened) {

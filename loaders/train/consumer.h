@@ -10,8 +10,8 @@
  * With several accelerators each has its own window and its own place in the loop (accelerator.h).
  * The thread advances each one that can go on, then sleeps until the earliest step ends or a batch
  * is ready. All share the epochs: the next one begins when all have ended the last one. An
- * accelerator that has measured its max_batches trains on, unmeasured, until all have: otherwise
- * the last ones would be measured with less competition. */
+ * accelerator that has measured its max_batches trains on, unmeasured, until all have, those of
+ * other ranks, too: otherwise the last ones would be measured with less competition. */
 #ifndef DLB_LOADERS_TRAIN_CONSUMER_H
 #define DLB_LOADERS_TRAIN_CONSUMER_H
 
@@ -42,9 +42,9 @@ struct dlb_consume {
     const struct dlb_feed *feeds; /* [n_feeds]; with `ready` a device with `due` is needed */
     uint32_t n_feeds;
     struct dlb_event *ready; /* signalled by the loaders (dlb_job.ready), and by `meet`; NULL: one
-                                feed, which meets none */
-    bool barrier;            /* all steps k end before any step k + 1 starts */
-    struct dlb_meet *meet;   /* ... on other ranks, too, where they meet; else NULL */
+                                feed, without a barrier */
+    bool barrier;            /* all steps k end before any step k + 1 starts, on other ranks, too */
+    struct dlb_meet *meet;   /* other ranks; NULL: there are none */
     uint32_t device_prefetch;
     uint32_t n_epochs;
     uint64_t max_batches;    /* that each accelerator measures, to which the rest of the last round
@@ -110,6 +110,9 @@ uint64_t dlb_tally_chain(uint64_t epoch_order, uint64_t order);
  * many accelerators each is the total; NULL: of one. */
 void dlb_shares_add_up(const struct dlb_share *each, const uint32_t *of, uint32_t n,
                        struct dlb_share *total);
+
+/* Counts as they are, over a window of another length, of which the parts are as large. */
+void dlb_share_stretch(struct dlb_share *share, uint64_t window_ns);
 
 /* What all accelerators did together. With many, counts and stages are sums, and times are those of
  * a mean accelerator: total.n_samples / total.window_ns is the sum of their rates, each part of

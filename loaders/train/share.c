@@ -35,6 +35,15 @@ static uint64_t mean_ns(const struct sums *sums, double sum, const struct dlb_sh
     return whole_ns(sum / sums->n * (double)total->window_ns);
 }
 
+/* What busy and the other idle parts leave of the window. */
+static void fill_rest(struct dlb_share *share)
+{
+    uint64_t sum_ns = share->busy_ns + share->idle_input_ns + share->idle_copy_ns;
+    if (sum_ns > share->window_ns) /* by a rounding */
+        share->window_ns = sum_ns;
+    share->idle_other_ns = share->window_ns - sum_ns;
+}
+
 /* The window is the one in which a mean accelerator would have made the counts: their number over
  * the sum of the rates. */
 static void fill_window(const struct sums *sum, struct dlb_share *total)
@@ -46,10 +55,18 @@ static void fill_window(const struct sums *sum, struct dlb_share *total)
     total->late_copy_ns = mean_ns(sum, sum->late_copy, total);
     total->epoch_idle_ns = mean_ns(sum, sum->epoch_idle, total);
     total->epoch_other_ns = mean_ns(sum, sum->epoch_other, total);
-    uint64_t sum_ns = total->busy_ns + total->idle_input_ns + total->idle_copy_ns;
-    if (sum_ns > total->window_ns) /* by a rounding */
-        total->window_ns = sum_ns;
-    total->idle_other_ns = total->window_ns - sum_ns;
+    fill_rest(total);
+}
+
+void dlb_share_stretch(struct dlb_share *share, uint64_t window_ns)
+{
+    double by = (double)window_ns / (double)share->window_ns;
+    uint64_t *const parts[] = {&share->busy_ns,      &share->idle_input_ns, &share->idle_copy_ns,
+                               &share->late_copy_ns, &share->epoch_idle_ns, &share->epoch_other_ns};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        *parts[i] = whole_ns((double)*parts[i] * by);
+    share->window_ns = window_ns;
+    fill_rest(share);
 }
 
 /* The window stays 0 where an accelerator has no complete one, and without any accelerator. */

@@ -330,7 +330,7 @@ static int consume(struct cell *c, struct dlb_err *err)
         .feeds = c->feeds,
         .n_feeds = (uint32_t)spec->accelerators.count,
         .ready = ready_event(c),
-        .meet = spec->accelerators.barrier ? c->watch->meet : NULL,
+        .meet = c->watch->meet,
         .barrier = has_barrier(c),
         .device_prefetch = (uint32_t)spec->device.prefetch,
         .n_epochs = (uint32_t)spec->run.epochs,
@@ -360,7 +360,7 @@ static int consume(struct cell *c, struct dlb_err *err)
     dlb_cell_beside_begin(&beside, &c->facts);
     rc = dlb_consume(&how, c->consumed, err);
     if (c->watch->meet)
-        dlb_meet_end(c->watch->meet);
+        dlb_meet_end(c->watch->meet, rc == DLB_OK);
     dlb_cell_beside_end(&beside, &c->facts);
     if (c->facts.gpu)
         c->facts.ran = c->device->ran ? c->device->ran(c->feeds[0].device_state) : NULL;

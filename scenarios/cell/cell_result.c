@@ -160,6 +160,18 @@ uint32_t dlb_cell_result_n_ranks(const struct dlb_cell_result *result)
     return n > 0 ? (uint32_t)n : 1;
 }
 
+double dlb_cell_result_gated(const struct dlb_cell_result *result)
+{
+    const json_t *ranks = json_object_get(result->ranks, "ranks"), *rank;
+    double lowest = result->loop.total.au.nominal;
+    size_t i;
+    json_array_foreach(ranks, i, rank) {
+        double one = dlb_json_number(rank, "utilisation");
+        lowest = isnan(one) || isnan(lowest) ? (double)NAN : fmin(lowest, one);
+    }
+    return lowest;
+}
+
 double dlb_cell_result_steps_per_s(const struct dlb_cell_result *result)
 {
     return per_s(&result->loop, result->loop.total.n_steps) /

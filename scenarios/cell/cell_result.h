@@ -213,6 +213,10 @@ double dlb_cell_result_n_accelerators(const struct dlb_cell_result *result);
 /* The number of ranks that its figures are of; 1 without a launcher. */
 uint32_t dlb_cell_result_n_ranks(const struct dlb_cell_result *result);
 
+/* The nominal utilisation that a gate is held against: of one process the mean of its accelerators;
+ * over ranks that of the rank that is fed worst, because all others wait for it. */
+double dlb_cell_result_gated(const struct dlb_cell_result *result);
+
 /* value, or NaN for DLB_NOT_MEASURED. */
 double dlb_measured(uint64_t value);
 

@@ -27,6 +27,14 @@ static bool find(const struct dlb_message *answers, uint32_t n, uint32_t i, cons
     return true;
 }
 
+uint64_t dlb_answers_n_notes(const struct dlb_message *answers)
+{
+    uint64_t n = 0;
+    if (answers->n_bytes >= sizeof(n))
+        memcpy(&n, answers->bytes + answers->n_bytes - sizeof(n), sizeof(n));
+    return n;
+}
+
 static json_t *document(const struct dlb_message *answers, uint32_t n, uint32_t i)
 {
     const char *bytes = NULL;
@@ -62,13 +70,13 @@ json_t *dlb_answer_of_cell(const struct dlb_link *link, const struct dlb_cell_re
 {
     const struct dlb_meet *meet = link->meet;
     uint64_t ended_ns = atomic_load(&meet->ended_ns);
-    bool began = meet->started_ns > 0 && ended_ns > meet->started_ns;
-    double loop_s = began ? (double)(ended_ns - meet->started_ns) / 1e9 : (double)NAN;
+    bool whole = meet->started_ns > 0 && ended_ns > meet->started_ns && meet->ended_well;
+    double loop_s = whole ? (double)(ended_ns - meet->started_ns) / 1e9 : (double)NAN;
     return dlb_json_made(
-        json_pack("{so, so, so, sI, sI, sI}", "node", dlb_json_safe_text(link->node), "result",
+        json_pack("{so, so, so, sb, sI, sI, sI}", "node", dlb_json_safe_text(link->node), "result",
                   dlb_cell_result_to_json(result), "loop_s", dlb_json_real_or_null(loop_s),
-                  "rounds", (json_int_t)meet->n_rounds, "wait_ns", (json_int_t)meet->wait_ns,
-                  "own_input_ns", (json_int_t)meet->own_input_ns));
+                  "together", (int)meet->together, "rounds", (json_int_t)meet->n_rounds, "wait_ns",
+                  (json_int_t)meet->wait_ns, "own_input_ns", (json_int_t)meet->own_input_ns));
 }
 
 int dlb_answers_take_cells(const struct dlb_message *answers, uint32_t n,
@@ -82,6 +90,7 @@ int dlb_answers_take_cells(const struct dlb_message *answers, uint32_t n,
         rc = dlb_cell_result_from_json(&parts[i].result, json_object_get(doc, "result"), err);
         dlb_json_take_text(doc, "node", parts[i].node, sizeof(parts[i].node));
         parts[i].loop_s = dlb_json_number(doc, "loop_s");
+        parts[i].together = json_is_true(json_object_get(doc, "together"));
         parts[i].n_rounds = dlb_json_u64(doc, "rounds", 0);
         parts[i].wait_ns = dlb_json_number(doc, "wait_ns");
         parts[i].own_input_ns = dlb_json_number(doc, "own_input_ns");

@@ -1,5 +1,6 @@
 /* What runners answer, and how rank 0 takes the answers of all (DLB_SAY_ANSWERS): their number and
- * the bytes of each as 64-bit words, then all of them.
+ * the bytes of each as 64-bit words, all of them, and a word more: the notes between rank 0's
+ * speaker and the others since the command began (speaker.h).
  *
  * Floor 4, private to scenarios/ranks. Control thread. */
 #ifndef DLB_SCENARIOS_RANKS_ANSWERS_H
@@ -25,6 +26,9 @@ int dlb_answers_take_cells(const struct dlb_message *answers, uint32_t n,
 /* n structs of n_bytes. */
 int dlb_answers_take_bytes(const struct dlb_message *answers, uint32_t n, void *out, size_t n_bytes,
                            struct dlb_err *err);
+
+/* The notes; 0 for what is no answer. */
+uint64_t dlb_answers_n_notes(const struct dlb_message *answers);
 
 /* Array of n documents; null for what is none. New reference. */
 json_t *dlb_answers_documents(const struct dlb_message *answers, uint32_t n);

@@ -47,15 +47,15 @@ static json_t *rank_json(const struct dlb_rank_part *part, uint32_t rank, const 
 {
     const struct dlb_share *total = &part->result.loop.total;
     return dlb_json_made(json_pack(
-        "{sI, so, so, so, so, so, so, so, so}", "rank", (json_int_t)rank, "node",
+        "{sI, so, so, so, so, so, so, so, so, so}", "rank", (json_int_t)rank, "node",
         dlb_json_safe_text(part->node), "data_id",
         part->result.data_id ? dlb_json_hex(part->result.data_id) : json_null(), "status",
         json_string(dlb_rep_status_name(part->result.status)), "samples_per_s",
         dlb_json_real_or_null(dlb_cell_result_samples_per_s(&part->result)), "gpu_idle_frac",
         dlb_json_real_or_null(1 - window_share(&part->result, total->busy_ns)), "input_wait_frac",
-        dlb_json_real_or_null(window_share(&part->result, total->idle_input_ns)), "done_s",
-        dlb_json_real_or_null(part->loop_s), "straggler",
-        straggler ? json_string(straggler) : json_null()));
+        dlb_json_real_or_null(window_share(&part->result, total->idle_input_ns)), "utilisation",
+        dlb_json_real_or_null(total->au.nominal), "done_s", dlb_json_real_or_null(part->loop_s),
+        "straggler", straggler ? json_string(straggler) : json_null()));
 }
 
 static json_t *straggler_json(const struct dlb_straggler *s, const struct dlb_rank_part *parts)
@@ -77,39 +77,57 @@ static json_t *us_json(const struct dlb_hist *cost)
                                    "p99", (double)dlb_hist_quantile_ns(cost, 0.99) / 1e3));
 }
 
-/* The rates of all ranks: added up, of the slowest, and of the median one. */
-static json_t *rates_json(const struct dlb_rank_part *parts, uint32_t n)
+static double less(double a, double b)
 {
-    double *rates = dlb_mem_array(n, sizeof(*rates)), total = 0, worst = INFINITY;
+    return isnan(a) || isnan(b) ? (double)NAN : fmin(a, b);
+}
+
+static double more(double a, double b)
+{
+    return -less(-a, -b);
+}
+
+/* The rates of all ranks together, of the slowest, and of the median one. */
+static json_t *rates_json(const struct dlb_rank_part *parts, uint32_t n, double total)
+{
+    double *rates = dlb_mem_array(n, sizeof(*rates)), worst = INFINITY;
     for (uint32_t i = 0; i < n; i++) {
         rates[i] = dlb_cell_result_samples_per_s(&parts[i].result);
-        total += rates[i];
-        worst = isnan(rates[i]) || isnan(worst) ? (double)NAN : fmin(worst, rates[i]);
+        worst = less(worst, rates[i]);
     }
-    double median = isnan(total) ? (double)NAN : dlb_median(rates, n);
+    double median = isnan(worst) ? (double)NAN : dlb_median(rates, n);
     free(rates);
     return dlb_json_made(json_pack("{so, so, so}", "total", dlb_json_real_or_null(total), "worst",
                                    dlb_json_real_or_null(worst), "median",
                                    dlb_json_real_or_null(median)));
 }
 
+bool dlb_ranks_together(const struct dlb_rank_part *parts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!parts[i].together)
+            return false;
+    return true;
+}
+
 json_t *dlb_ranks_describe(const struct dlb_rank_part *parts, uint32_t n,
-                           const struct dlb_hist *cost)
+                           const struct dlb_hist *cost, double samples_per_s)
 {
     struct dlb_straggler straggler;
     json_t *each = dlb_json_made(json_array());
-    double first_s = (double)NAN, last_s = (double)NAN;
+    double first_s = INFINITY, last_s = 0; /* not known if the end of one is not */
     find_straggler(parts, n, &straggler);
     for (uint32_t i = 0; i < n; i++) {
         bool is = straggler.kind != DLB_STRAGGLER_NONE && straggler.culprit == i;
         dlb_json_append(each,
                         rank_json(&parts[i], i, is ? dlb_straggler_name(straggler.kind) : NULL));
-        first_s = fmin(first_s, parts[i].loop_s);
-        last_s = fmax(last_s, parts[i].loop_s);
+        first_s = less(first_s, parts[i].loop_s);
+        last_s = more(last_s, parts[i].loop_s);
     }
-    return dlb_json_made(json_pack("{so, so, so, so, so, so}", "ranks", each, "ranks_samples_per_s",
-                                   rates_json(parts, n), "first_done_s",
-                                   dlb_json_real_or_null(first_s), "last_done_s",
+    return dlb_json_made(json_pack("{so, so, so, so, so, so, so}", "ranks", each,
+                                   "ranks_samples_per_s", rates_json(parts, n, samples_per_s),
+                                   "ranks_together", json_boolean(dlb_ranks_together(parts, n)),
+                                   "first_done_s", dlb_json_real_or_null(first_s), "last_done_s",
                                    dlb_json_real_or_null(last_s), "barrier_us", us_json(cost),
                                    "straggler", straggler_json(&straggler, parts)));
 }

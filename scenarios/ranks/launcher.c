@@ -76,8 +76,8 @@ struct dlb_launcher dlb_launcher_look(void)
             continue;
         if (rows[i].size && !number(rows[i].size, &out.size))
             continue;
-        if (!number(rows[i].local, &out.local_rank))
-            (void)number(SLURM_LOCAL, &out.local_rank); /* srun sets its own, whatever the MPI */
+        out.knows_local = number(rows[i].local, &out.local_rank) ||
+                          number(SLURM_LOCAL, &out.local_rank); /* srun's own, whatever the MPI */
         if (!number(rows[i].n_local, &out.n_local))
             out.n_local = slurm_n_local();
         return out;

@@ -11,7 +11,8 @@ struct dlb_launcher {
     const char *name;    /* "Open MPI's mpirun"; static; NULL: there is none */
     const char *module;  /* the module that fits: "openmpi", "mpich"; static; NULL: none does */
     uint32_t rank, size; /* size 0: not known */
-    uint32_t local_rank; /* among the ranks of this machine */
+    uint32_t local_rank; /* among the ranks of this machine; 0 if that is not known */
+    bool knows_local;    /* it is known */
     uint32_t n_local;    /* ranks of this machine; 0: not known */
 };
 

@@ -21,18 +21,30 @@
 #define START_S 300 /* ... and before it ends the job */
 #define LATER_S 30  /* ... and after which another rank does, should rank 0 not be there */
 #define LOOK_MS 50  /* between looks whether the user wants an end */
+#define ROOM_MS 10  /* ... and whether the other process has read something */
 
 struct head {
     uint32_t kind;
     uint64_t n_bytes;
 };
 
-static bool send_all(int fd, const void *bytes, size_t n_bytes)
+/* Until there is room for more, or it is time to look. */
+static bool await_room(int fd, const struct dlb_ranks_idle *idle)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLOUT};
+    (void)poll(&wait, 1, ROOM_MS);
+    return idle->idle(idle->ctx);
+}
+
+static bool send_all(int fd, const void *bytes, size_t n_bytes, const struct dlb_ranks_idle *idle)
 {
     const char *at = bytes;
     while (n_bytes > 0) {
-        ssize_t n = send(fd, at, n_bytes, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
+        ssize_t n = send(fd, at, n_bytes, MSG_NOSIGNAL | (idle ? MSG_DONTWAIT : 0));
+        bool full = n < 0 && idle && (errno == EAGAIN || errno == EWOULDBLOCK);
+        if (full && !await_room(fd, idle))
+            idle = NULL;
+        if (full || (n < 0 && errno == EINTR))
             continue;
         if (n <= 0)
             return false;
@@ -57,13 +69,19 @@ static bool receive_all(int fd, void *bytes, size_t n_bytes)
     return true;
 }
 
-bool dlb_message_send(int fd, enum dlb_message_kind kind, const void *bytes, size_t n_bytes)
+bool dlb_message_send_awake(int fd, enum dlb_message_kind kind, const void *bytes, size_t n_bytes,
+                            const struct dlb_ranks_idle *idle)
 {
     struct head head;
     memset(&head, 0, sizeof(head));
     head.kind = kind;
     head.n_bytes = n_bytes;
-    return send_all(fd, &head, sizeof(head)) && send_all(fd, bytes, n_bytes);
+    return send_all(fd, &head, sizeof(head), idle) && send_all(fd, bytes, n_bytes, idle);
+}
+
+bool dlb_message_send(int fd, enum dlb_message_kind kind, const void *bytes, size_t n_bytes)
+{
+    return dlb_message_send_awake(fd, kind, bytes, n_bytes, NULL);
 }
 
 bool dlb_message_receive(int fd, struct dlb_message *out)
@@ -164,6 +182,27 @@ static int give_up(int limit_s, struct dlb_err *err)
                     "not all ranks have started within %d s", limit_s);
 }
 
+static int lose(struct dlb_link *link, const char *why)
+{
+    if (!link->lost)
+        (void)dlb_fail(&link->why, DLB_ERR_RANK_LOST, NULL, DLB_NO_OFFSET, "%s", why);
+    link->lost = true;
+    atomic_store(&link->cancel, true);
+    return DLB_E_WORKER;
+}
+
+static void take_hello(struct dlb_link *link, const char *text)
+{
+    json_t *doc = json_loads(text, 0, NULL);
+    link->rank = (uint32_t)dlb_json_u64(doc, "rank", 0);
+    link->size = (uint32_t)dlb_json_u64(doc, "size", 1);
+    link->local.rank = (uint32_t)dlb_json_u64(doc, "local_rank", 0);
+    link->local.n = (uint32_t)dlb_json_u64(doc, "n_local", 0);
+    dlb_json_take_text(doc, "node", link->node, sizeof(link->node));
+    dlb_json_take_text(doc, "mpi", link->mpi, sizeof(link->mpi));
+    json_decref(doc);
+}
+
 int dlb_link_join(struct dlb_link *link, struct dlb_err *err)
 {
     struct dlb_message hello;
@@ -179,23 +218,12 @@ int dlb_link_join(struct dlb_link *link, struct dlb_err *err)
     }
     if (!dlb_message_receive(link->fd, &hello))
         return DLB_END;
-    json_t *doc = json_loads(hello.bytes, 0, NULL);
-    link->rank = (uint32_t)dlb_json_u64(doc, "rank", 0);
-    link->size = (uint32_t)dlb_json_u64(doc, "size", 1);
-    dlb_json_take_text(doc, "node", link->node, sizeof(link->node));
-    dlb_json_take_text(doc, "mpi", link->mpi, sizeof(link->mpi));
-    json_decref(doc);
+    int rc = hello.kind == DLB_SAY_HELLO ? DLB_OK : lose(link, hello.bytes);
+    if (!rc)
+        take_hello(link, hello.bytes);
     free(hello.bytes);
-    return DLB_OK;
-}
-
-static int lose(struct dlb_link *link, const char *why)
-{
-    if (!link->lost)
-        (void)dlb_fail(&link->why, DLB_ERR_RANK_LOST, NULL, DLB_NO_OFFSET, "%s", why);
-    link->lost = true;
-    atomic_store(&link->cancel, true);
-    return DLB_E_WORKER;
+    *err = link->why;
+    return rc;
 }
 
 /* A launcher that ends all ranks because of one kills the speakers of all: which was the first

@@ -10,6 +10,7 @@
 #include "core/base/err.h"
 #include "loaders/meet.h"
 #include "scenarios/ranks/gpu.h"
+#include "scenarios/ranks/local.h"
 #include "scenarios/ranks/ranks.h"
 
 #include <jansson.h>
@@ -20,7 +21,7 @@
 #include <sys/types.h>
 
 enum dlb_message_kind {
-    DLB_SAY_HELLO,   /* speaker: rank, size, node; MPI is initialised */
+    DLB_SAY_HELLO,   /* speaker: rank, size, node, local; MPI is initialised */
     DLB_SAY_COMMAND, /* runner of rank 0: what all runners are to do; speaker of others: do it */
     DLB_SAY_ANSWER,  /* runner: what it did */
     DLB_SAY_FAILED,  /* likewise, and the other ranks' cells need not go on */
@@ -40,6 +41,10 @@ struct dlb_message {
 
 /* False: the other process is gone. */
 bool dlb_message_send(int fd, enum dlb_message_kind kind, const void *bytes, size_t n_bytes);
+/* Likewise. While the other process does not read, `idle` is called now and then; once it says
+ * false, no more. */
+bool dlb_message_send_awake(int fd, enum dlb_message_kind kind, const void *bytes, size_t n_bytes,
+                            const struct dlb_ranks_idle *idle);
 /* Blocks. The caller frees out->bytes. */
 bool dlb_message_receive(int fd, struct dlb_message *out);
 bool dlb_message_is_there(int fd);
@@ -57,7 +62,8 @@ struct dlb_link {
     int fd, meet_fd;
     struct dlb_meet *meet; /* shared with the speaker and, by meet_fd, with cells */
     uint32_t rank, size;
-    struct dlb_rank_place place; /* set once the runner has joined */
+    struct dlb_ranks_local local; /* by the names of the machines */
+    struct dlb_rank_place place;  /* set once the runner has joined */
     char node[256], mpi[32];
     atomic_bool cancel; /* the command is to end: set by the speaker's SIGUSR1, and by the signals
                            of a scheduler, which ranks other than 0 hand on to their speaker */
@@ -73,7 +79,8 @@ int dlb_link_make(struct dlb_link *link, int *speaker_fd, struct dlb_err *err);
 
 /* In the runner, after the fork: waits for the speaker's hello. Rank 0 says so if that takes long,
  * and ends the job if it takes minutes (DLB_ERR_RANK_LOST); other ranks do so a little later.
- * DLB_END: the speaker has ended, and has said why itself. */
+ * DLB_ERR_RANK_LOST, too, if a rank is lost by then. DLB_END: the speaker has ended, and has said
+ * why itself. */
 int dlb_link_join(struct dlb_link *link, struct dlb_err *err);
 
 int dlb_link_send(struct dlb_link *link, enum dlb_message_kind kind, const json_t *doc,

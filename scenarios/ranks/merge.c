@@ -3,6 +3,7 @@
 #include "core/base/mem.h"
 #include "scenarios/ranks/merge_parts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,6 @@ void dlb_ranks_merge(struct dlb_rank_part *parts, uint32_t n, const struct dlb_h
                      struct dlb_cell_result *out)
 {
     bool loops = true, workers = true;
-    json_t *ranks = dlb_ranks_describe(parts, n, cost);
     for (uint32_t i = 0; i < n; i++) {
         loops = loops && parts[i].result.has_loop;
         workers = workers && parts[i].result.has_workers;
@@ -74,6 +74,8 @@ void dlb_ranks_merge(struct dlb_rank_part *parts, uint32_t n, const struct dlb_h
     out->has_workers = workers;
     if (loops)
         dlb_merge_loops(parts, n, &out->loop);
+    out->ranks = dlb_ranks_describe(parts, n, cost,
+                                    loops ? dlb_cell_result_samples_per_s(out) : (double)NAN);
     if (workers)
         dlb_merge_workers(parts, n, &out->workers);
     dlb_merge_stages(parts, n, out);
@@ -81,5 +83,4 @@ void dlb_ranks_merge(struct dlb_rank_part *parts, uint32_t n, const struct dlb_h
     dlb_merge_cache(parts, n, &out->cache);
     take_status(parts, n, out);
     check_data(parts, n, out);
-    out->ranks = ranks;
 }

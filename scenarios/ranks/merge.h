@@ -16,7 +16,9 @@
 struct dlb_rank_part {
     struct dlb_cell_result result; /* owned by the caller */
     char node[256];
-    double loop_s;     /* from the common start to the end of its loop; NaN: it did not begin */
+    double loop_s;     /* from the common start to the end of its loop; NaN: it did not begin, or
+                          ended by an interrupt or a fault */
+    bool together;     /* it loaded until all ranks had measured */
     uint64_t n_rounds; /* at the barrier of all steps */
     double wait_ns, own_input_ns; /* over them: for other ranks, and of its own slowest step */
 };
@@ -26,8 +28,12 @@ struct dlb_rank_part {
 void dlb_ranks_merge(struct dlb_rank_part *parts, uint32_t n, const struct dlb_hist *cost,
                      struct dlb_cell_result *out);
 
-/* What summary.json says of the ranks: {"ranks", "first_done_s", ...}. New reference. */
+/* What summary.json says of the ranks: {"ranks", "first_done_s", ...}. samples_per_s: of all. New
+ * reference. */
 json_t *dlb_ranks_describe(const struct dlb_rank_part *parts, uint32_t n,
-                           const struct dlb_hist *cost);
+                           const struct dlb_hist *cost, double samples_per_s);
+
+/* Whether all ranks loaded until all had measured: their rates are of one load. */
+bool dlb_ranks_together(const struct dlb_rank_part *parts, uint32_t n);
 
 #endif

@@ -72,6 +72,22 @@ static void join_shares(const struct dlb_rank_part *parts, uint32_t n, struct dl
             out->share[out->n_shares++] = parts[i].result.loop.share[k];
 }
 
+/* A rank that stopped while others still measured left these more of the storage: rates are not of
+ * one load, and their sum is more than it gave. What all have measured took as long as the slowest
+ * rank. */
+static void take_longest(const struct dlb_rank_part *parts, uint32_t n, struct dlb_share *total)
+{
+    uint64_t longest_ns = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t window_ns = parts[i].result.loop.total.window_ns;
+        longest_ns = window_ns > longest_ns ? window_ns : longest_ns;
+    }
+    bool known = total->window_ns > 0 && total->window_ns != DLB_NOT_MEASURED &&
+                 longest_ns != DLB_NOT_MEASURED;
+    if (known && longest_ns > total->window_ns)
+        dlb_share_stretch(total, longest_ns);
+}
+
 static void merge_shares(const struct dlb_rank_part *parts, uint32_t n, struct dlb_loop_result *out)
 {
     struct dlb_share *each = dlb_mem_array(n, sizeof(*each));
@@ -88,6 +104,8 @@ static void merge_shares(const struct dlb_rank_part *parts, uint32_t n, struct d
     }
     out->n_accelerators = n_accelerators < UINT32_MAX ? (uint32_t)n_accelerators : UINT32_MAX;
     dlb_shares_add_up(each, of, n, &out->total);
+    if (!dlb_ranks_together(parts, n))
+        take_longest(parts, n, &out->total);
     dlb_au_mean(au, n, &mean, &out->lowest);
     out->total.au = mean;
     dlb_au_mean(au + n, n, &mean, &out->lowest);

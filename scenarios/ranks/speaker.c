@@ -5,6 +5,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/process.h"
+#include "scenarios/ranks/local.h"
 #include "scenarios/ranks/watch.h"
 
 #include <errno.h>
@@ -123,7 +124,7 @@ static bool round_of_all(struct speaker *s, bool asks, int64_t *n_active)
 {
     struct dlb_meet *meet = s->how->meet;
     uint64_t begun_ns = dlb_now_ns();
-    bool is_step = asks && meet->started_ns > 0;
+    bool is_step = asks && meet->started_ns > 0 && !atomic_load(&meet->measured);
     if (!s->ranks->barrier())
         return false;
     uint64_t now_ns = dlb_now_ns();
@@ -169,18 +170,22 @@ static bool serve(struct speaker *s)
     return true;
 }
 
-/* All answers to rank 0's runner: their number, the bytes of each, then all of them. */
+/* All answers to rank 0's runner, as in answers.h. One that is stopped does not read them. */
 static bool hand_over(struct speaker *s, const void *all, const uint64_t *n_each)
 {
     uint64_t n_ranks = s->ranks->size(), n_bytes = 0;
     for (uint64_t i = 0; i < n_ranks; i++)
         n_bytes += n_each[i];
     size_t n_head = (size_t)(n_ranks + 1) * sizeof(uint64_t);
-    char *whole = dlb_mem_new(n_head + (size_t)n_bytes);
+    size_t n_whole = n_head + (size_t)n_bytes + sizeof(s->watch.n_notes);
+    char *whole = dlb_mem_new(n_whole);
     memcpy(whole, &n_ranks, sizeof(n_ranks));
     memcpy(whole + sizeof(n_ranks), n_each, (size_t)n_ranks * sizeof(*n_each));
     memcpy(whole + n_head, all, (size_t)n_bytes);
-    bool sent = dlb_message_send(s->how->fd, DLB_SAY_ANSWERS, whole, n_head + (size_t)n_bytes);
+    memcpy(whole + n_head + n_bytes, &s->watch.n_notes, sizeof(s->watch.n_notes));
+    dlb_ranks_watch_orders(&s->watch);
+    bool sent = dlb_message_send_awake(s->how->fd, DLB_SAY_ANSWERS, whole, n_whole,
+                                       &(struct dlb_ranks_idle){idle, s});
     free(whole);
     return sent;
 }
@@ -294,10 +299,13 @@ static int check_size(const struct speaker *s, struct dlb_err *err)
 
 static bool say_hello(const struct speaker *s)
 {
-    json_t *doc =
-        dlb_json_made(json_pack("{sI, sI, so, ss}", "rank", (json_int_t)s->ranks->rank(), "size",
-                                (json_int_t)s->ranks->size(), "node",
-                                dlb_json_safe_text(s->ranks->node()), "mpi", s->ranks->name));
+    struct dlb_ranks_local local;
+    if (!dlb_ranks_number(s->ranks, &local))
+        return false;
+    json_t *doc = dlb_json_made(json_pack(
+        "{sI, sI, sI, sI, so, ss}", "rank", (json_int_t)s->ranks->rank(), "size",
+        (json_int_t)s->ranks->size(), "local_rank", (json_int_t)local.rank, "n_local",
+        (json_int_t)local.n, "node", dlb_json_safe_text(s->ranks->node()), "mpi", s->ranks->name));
     char *text = dlb_mem_check(json_dumps(doc, JSON_COMPACT));
     bool sent = dlb_message_send(s->how->fd, DLB_SAY_HELLO, text, strlen(text));
     free(text);

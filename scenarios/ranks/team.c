@@ -29,7 +29,7 @@ struct own {
 /* A cell may be silent for minutes before it is ended (scenarios/run/stall.h). */
 static void look_for_progress(struct own *own, const struct dlb_pulse *pulse)
 {
-    if (!dlb_meet_is_answered(own->link->meet))
+    if (dlb_meet_waits(own->link->meet))
         dlb_quiet_excuse(&own->quiet);
     dlb_quiet_look(&own->quiet, own->link,
                    atomic_load(&pulse->n_batches) + atomic_load(&pulse->n_signs), "batch",
@@ -94,10 +94,11 @@ static int interrupted_alone(const struct dlb_child *how, struct dlb_cell_result
 }
 
 /* Of rank 0, which carries the most. */
-static json_t *traffic(const struct dlb_meet *meet)
+static json_t *traffic(const struct dlb_meet *meet, uint64_t n_notes)
 {
-    return dlb_json_made(json_pack("{sI, sI, sf}", "calls", (json_int_t)meet->n_calls, "bytes",
-                                   (json_int_t)meet->n_bytes, "cpu_s", (double)meet->cpu_ns / 1e9));
+    return dlb_json_made(json_pack("{sI, sI, sI, sf}", "calls", (json_int_t)meet->n_calls, "bytes",
+                                   (json_int_t)meet->n_bytes, "notes", (json_int_t)n_notes, "cpu_s",
+                                   (double)meet->cpu_ns / 1e9));
 }
 
 int dlb_team_run(struct dlb_link *link, const struct dlb_child *how, struct dlb_cell_result *result,
@@ -117,10 +118,11 @@ int dlb_team_run(struct dlb_link *link, const struct dlb_child *how, struct dlb_
         return interrupted_alone(how, result, rc);
     struct dlb_rank_part *parts = dlb_mem_array(link->size, sizeof(*parts));
     rc = dlb_answers_take_cells(&message, link->size, parts, err);
+    uint64_t n_notes = dlb_answers_n_notes(&message);
     free(message.bytes);
     if (!rc) {
         dlb_ranks_merge(parts, link->size, &link->meet->cost, result);
-        dlb_json_put(result->ranks, "ranks_traffic", traffic(link->meet));
+        dlb_json_put(result->ranks, "ranks_traffic", traffic(link->meet, n_notes));
         if (result->code == DLB_ERR_RANKS_DATA)
             rc = dlb_fail(err, DLB_ERR_RANKS_DATA, NULL, DLB_NO_OFFSET, "%s", result->reason);
         if (rc)

@@ -48,14 +48,20 @@ void dlb_ranks_watch_opened(struct dlb_ranks_watch *w)
     w->opened = true;
 }
 
+static void tell(struct dlb_ranks_watch *w, uint32_t to, const struct dlb_ranks_note *note)
+{
+    w->n_notes++;
+    w->ranks->tell(to, note);
+}
+
 static void tell_all(struct dlb_ranks_watch *w, const struct dlb_ranks_note *note)
 {
     if (w->ranks->rank() > 0) {
-        w->ranks->tell(0, note);
+        tell(w, 0, note);
         return;
     }
     for (uint32_t i = 1; i < w->ranks->size(); i++)
-        w->ranks->tell(i, note);
+        tell(w, i, note);
 }
 
 /* At rank 0 the job is over; other ranks tell it, and go on until it ends them. */
@@ -67,7 +73,7 @@ static void lose(struct dlb_ranks_watch *w, const struct dlb_ranks_note *lost)
     if (w->ranks->rank() == 0)
         w->over = true;
     else
-        w->ranks->tell(0, lost);
+        tell(w, 0, lost);
 }
 
 static void lose_rank(struct dlb_ranks_watch *w, uint32_t rank, int signo, const char *why)
@@ -168,6 +174,7 @@ void dlb_ranks_watch_command(struct dlb_ranks_watch *w, bool begins, bool answer
     w->starved_ns = runner_starved_ns(w);
     if (!begins)
         return;
+    w->n_notes = 0;
     if (w->cancel_heard >= w->n_commands)
         cancel_here(w);
     else if (w->cancel_early)
@@ -181,7 +188,7 @@ bool dlb_ranks_watch_interrupt(struct dlb_ranks_watch *w)
     if (!w->opened)
         return false;
     if (w->ranks->rank() > 0)
-        w->ranks->tell(0, &note);
+        tell(w, 0, &note);
     else if (!w->interrupted)
         (void)kill(w->how->runner, SIGTERM);
     w->interrupted = true; /* a second signal would kill the runner */
@@ -324,7 +331,7 @@ void dlb_ranks_watch_hear(struct dlb_ranks_watch *w)
 {
     struct dlb_ranks_note note;
     uint32_t from = 0;
-    while (w->ranks->heard(&note, &from))
+    for (; w->ranks->heard(&note, &from); w->n_notes++)
         take(w, &note, from);
 }
 

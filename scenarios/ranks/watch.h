@@ -31,6 +31,7 @@ struct dlb_ranks_watch {
     bool cancel_early;     /* the runner's command, which has not begun here, is to end at once */
     int status;            /* of the runner, if it has ended */
     uint64_t looked_ns, told_ns; /* when it last looked and told */
+    uint64_t n_notes;            /* told and heard since the last command began */
     uint64_t n_signs, signs_ns;  /* of the runner while it watches a cell: the last, and when */
     bool awaits_order;           /* rank 0's, between two commands */
     bool told_quiet;             /* since its last sign */

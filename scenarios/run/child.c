@@ -180,7 +180,7 @@ struct end {
 /* At another rank's cell, for which it waits as long as that one's runner does. */
 static bool waits_for_others(const struct dlb_child *how)
 {
-    return how->meet && !dlb_meet_is_answered(how->meet);
+    return how->meet && dlb_meet_waits(how->meet);
 }
 
 /* The child was stopped with this process, or this one alone. Its own silence it is not. */

@@ -306,14 +306,15 @@ static json_t *storage_json(struct dlb_storage_outcome *o)
     const struct dlb_workload_opts *workload = &o->plan->cells[0].spec->workload;
     const struct dlb_search_step *s = &o->step;
     json_t *out = dlb_json_made(
-        json_pack("{so, ss, sI, so, so, sb, sb, sf, ss, ss, so, so}", "workload",
+        json_pack("{so, ss, sI, sI, so, so, sb, sb, sf, ss, ss, so, so}", "workload",
                   dlb_json_safe_text(workload->name), "accelerator",
                   dlb_workload_accelerators[workload->accelerator], "max_accelerators",
-                  (json_int_t)o->n, "low", end_json(s, s->low), "high", end_json(s, s->high),
-                  "settled", o->settled, "capped", o->settled && s->capped, "gate",
-                  o->view.search.gate, "code", dlb_bottleneck_code(o->bottleneck), "bottleneck",
-                  dlb_bottleneck_name(o->bottleneck), "bottleneck_text", dlb_json_safe_text(o->why),
-                  "headroom_frac", dlb_json_real_or_null(headroom(o))));
+                  (json_int_t)o->n, "max_accelerators_all_ranks",
+                  (json_int_t)o->n * dlb_storage_n_ranks(o), "low", end_json(s, s->low), "high",
+                  end_json(s, s->high), "settled", o->settled, "capped", o->settled && s->capped,
+                  "gate", o->view.search.gate, "code", dlb_bottleneck_code(o->bottleneck),
+                  "bottleneck", dlb_bottleneck_name(o->bottleneck), "bottleneck_text",
+                  dlb_json_safe_text(o->why), "headroom_frac", dlb_json_real_or_null(headroom(o))));
     dlb_json_put(
         out, "n",
         dlb_json_made(json_pack("{so, so, ss}", "low", end_json(s, s->low), "high",

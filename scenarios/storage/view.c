@@ -108,7 +108,7 @@ uint32_t dlb_storage_data_limit(const struct dlb_plan *plan, const char **of)
 static void take(struct dlb_storage_view *view, const struct dlb_cell_result *rep,
                  struct dlb_search_point *point, double *values)
 {
-    double au = rep->loop.total.au.nominal;
+    double au = dlb_cell_result_gated(rep);
     if (rep->status == DLB_REP_OK && isfinite(au))
         values[point->n_values++] = au;
     else if (rep->status == DLB_REP_FAILED && rep->error == DLB_E_NOMEM)

@@ -17,15 +17,17 @@ static const char *are(uint32_t n)
     return n == 1 ? "is" : "are";
 }
 
-/* "H100 accelerators of resnet50 on each of 4 ranks", as far as there are such names and ranks; for
- * N of them. */
+/* "H100 accelerators of resnet50 on each of 4 ranks (20 in all)", as far as there are such names
+ * and ranks; for N of them. */
 static void name_accelerator(const struct dlb_storage_outcome *o, char *text, size_t n_text)
 {
     const struct dlb_workload_opts *workload = &o->plan->cells[0].spec->workload;
     const char *name = dlb_workload_accelerators[workload->accelerator];
-    char ranks[40] = "";
-    if (dlb_storage_n_ranks(o) > 1)
-        (void)snprintf(ranks, sizeof(ranks), " on each of %u ranks", dlb_storage_n_ranks(o));
+    uint32_t n_ranks = dlb_storage_n_ranks(o);
+    char ranks[80] = "";
+    if (n_ranks > 1)
+        (void)snprintf(ranks, sizeof(ranks), " on each of %u ranks (%llu in all)", n_ranks,
+                       (unsigned long long)o->n * n_ranks);
     bool named = workload->accelerator > 0;
     size_t n = 0;
     if (named)
@@ -80,31 +82,32 @@ void dlb_storage_words(const struct dlb_storage_outcome *o, struct dlb_judgement
     const struct dlb_search_step *s = &o->step;
     double gate = o->view.search.gate * 100;
     const char *from = fed_from(o);
-    char what[160], range[120];
+    const char *each = o->plan->cells[0].spec->run.world > 1 ? " on every rank" : "";
+    char what[200], range[120];
     name_accelerator(o, what, sizeof(what));
     say_range(o, range, sizeof(range));
     if (s->cut && !o->view.stopped)
         (void)snprintf(
             j->text, sizeof(j->text),
             "When storage.max_minutes was spent, %u %s %s fed%s at %.0f%% utilisation or "
-            "more%s%s.",
-            o->n, what, o->n == 1 ? "was" : "were", from, gate, range,
+            "more%s%s%s.",
+            o->n, what, o->n == 1 ? "was" : "were", from, gate, each, range,
             s->high == UINT32_MAX ? "; no larger number was tried" : "");
     else if (!o->settled)
         (void)snprintf(j->text, sizeof(j->text),
-                       "Not settled: %u %s %s fed%s at %.0f%% utilisation when it ended.", o->n,
-                       what, o->n == 1 ? "was" : "were", from, gate);
+                       "Not settled: %u %s %s fed%s at %.0f%% utilisation%s when it ended.", o->n,
+                       what, o->n == 1 ? "was" : "were", from, gate, each);
     else if (s->capped && o->n == 0)
         (void)snprintf(j->text, sizeof(j->text), "Not even one of %s could be run: %s.", what,
                        o->why);
     else if (s->capped)
         (void)snprintf(j->text, sizeof(j->text),
-                       "At least %u %s %s fed%s at %.0f%% utilisation or more: %s.", o->n, what,
-                       are(o->n), from, gate, o->why);
+                       "At least %u %s %s fed%s at %.0f%% utilisation or more%s: %s.", o->n, what,
+                       are(o->n), from, gate, each, o->why);
     else
         (void)snprintf(j->text, sizeof(j->text),
-                       "%u %s %s fed%s at %.0f%% utilisation or more%s. One more: %s; %s.", o->n,
-                       what, are(o->n), from, gate, range, dlb_bottleneck_name(o->bottleneck),
+                       "%u %s %s fed%s at %.0f%% utilisation or more%s%s. One more: %s; %s.", o->n,
+                       what, are(o->n), from, gate, each, range, dlb_bottleneck_name(o->bottleneck),
                        o->why);
 }
 

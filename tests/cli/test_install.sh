@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # cmake --install puts a program that runs from any folder, and all that belongs to it; cpack makes a package of the same files.
 . "$(dirname "$0")/lib.sh"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 build=$(dirname "$dlbench")
 [ -e "$build/cmake_install.cmake" ] || { echo "not shown: $build is no build folder"; finish; }
@@ -37,6 +38,7 @@ if command -v cpack >/dev/null && command -v dpkg-deb >/dev/null && command -v d
     [ -n "$package" ] || failed "cpack made no package"
     run dpkg-deb -f "$package" Depends
     expect_out 'libjansson'
+    expect_no_out 'libopenmpi|libmpich'
     run dpkg-deb -c "$package"
     for file in $files share/doc/dlbench/changelog; do
         case $file in */man1/* | */changelog) file=$file.gz ;; esac # as Debian's policy wants them
@@ -52,6 +54,23 @@ if command -v cpack >/dev/null && command -v dpkg-deb >/dev/null && command -v d
         expect_out " \./usr/lib/dlbench/dlbench-mpi-$mpi\.so\$"
         run dpkg-deb -c "$package"
         expect_no_out "dlbench-mpi-"
+        run dpkg-deb -f packages/dlbench-"$mpi"_*.deb Depends
+        expect_out "\bdlbench \(= [0-9.]+\)"
+        expect_out "\blib$mpi"
+        expect_no_out "\blib$([ "$mpi" = mpich ] && echo openmpi || echo mpich)"
+
+        # Below one folder, the program finds the module of the package, and no other.
+        command -v "mpirun.$mpi" >/dev/null || continue
+        ranks=("mpirun.$mpi" -np 2 unpacked/usr/bin/dlbench run --set dataset.format=synthetic --set dataset.codec=raw --set run.repeats=1
+            --set generate.samples=320 --set generate.sample_bytes=64 --set loader.batch_size=16 --set device.step_ms=0 --json)
+        [ "$mpi" = mpich ] || ranks=("${ranks[0]}" --oversubscribe "${ranks[@]:1}")
+        run "${ranks[@]}"
+        expect [ "$code" -ne 0 ]
+        expect_err 'E_RANKS_NO_MODULE'
+        dpkg-deb -x packages/dlbench-"$mpi"_*.deb unpacked
+        run "${ranks[@]}"
+        expect_exit 0
+        expect_json 'd["world"] == 2 and [r["rank"] for r in d["ranks"]] == [0, 1]'
     done
     if command -v lintian >/dev/null; then # but for the address of who makes packages, which -DCPACK_PACKAGE_CONTACT gives
         run lintian --allow-root --fail-on error --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog "$package"

@@ -1,10 +1,7 @@
 /* Cells of three ranks, of which one has slow samples or slow steps: it is named, with the reason,
  * in 20 of 20 runs, and of equal ranks none is. With a barrier at each step, and without. */
 #include "core/base/json.h"
-#include "scenarios/ranks/answers.h"
-#include "scenarios/ranks/merge.h"
-#include "tests/support/cell.h"
-#include "tests/support/fake_job.h"
+#include "tests/support/fake_cells.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,73 +34,29 @@ static json_t *measure(struct dlb_link *link)
                                     barrier ? "accelerators.barrier=true" : "run.epochs=1",
                                     planted,
                                     NULL};
-    const struct dlb_cell_watch watch = {.meet = link->meet};
-    struct dlb_cell_result result;
-    cell_ran(settings, DLB_MODE_MEASURE, &watch, &result);
-    json_t *answer = dlb_answer_of_cell(link, &result);
-    dlb_cell_result_free(&result);
-    return answer;
-}
-
-static int follow(struct dlb_link *link)
-{
-    struct dlb_message message;
-    struct dlb_err err;
-    if (!dlb_message_receive(link->fd, &message) || message.kind != DLB_SAY_COMMAND)
-        return 1;
-    free(message.bytes);
-    json_t *answer = measure(link);
-    int rc = dlb_link_send(link, DLB_SAY_ANSWER, answer, &err);
-    json_decref(answer);
-    return rc || !dlb_message_receive(link->fd, &message) || message.kind != DLB_SAY_END;
+    return answer_of_cell(link, settings, NULL);
 }
 
 /* 0: the class is the one that was planted, and the rank. */
-static int judge(const struct dlb_cell_result *all)
+static int judge(const struct dlb_rank_part *parts, const struct dlb_cell_result *all)
 {
+    (void)parts;
     const json_t *found = json_object_get(all->ranks, "straggler");
     const char *class = dlb_json_text(found, "class");
     if (all->status != DLB_REP_OK) {
         (void)fprintf(stderr, "%s\n", all->reason);
-        return 3;
+        return 6;
     }
-    if (strcmp(class, plant->class) != 0) {
-        json_dumpf(all->ranks, stderr, JSON_INDENT(1));
+    if (strcmp(class, plant->class) != 0)
         return 4;
-    }
     return plant->setting && dlb_json_u64(found, "rank", 9) != PLANTED ? 5 : 0;
-}
-
-static int lead(struct dlb_link *link)
-{
-    struct dlb_rank_part parts[FAKE_RANKS];
-    struct dlb_cell_result all;
-    struct dlb_message message;
-    struct dlb_err err;
-    json_t *command = json_object();
-    int rc = dlb_link_send(link, DLB_SAY_COMMAND, command, &err);
-    json_decref(command);
-    if (rc)
-        return 1;
-    json_t *answer = measure(link);
-    rc = dlb_link_send(link, DLB_SAY_ANSWER, answer, &err);
-    json_decref(answer);
-    if (rc || dlb_link_await(link, DLB_SAY_ANSWERS, NULL, &message, &err) ||
-        dlb_answers_take_cells(&message, FAKE_RANKS, parts, &err))
-        return 2;
-    free(message.bytes);
-    dlb_ranks_merge(parts, FAKE_RANKS, &link->meet->cost, &all);
-    int code = judge(&all);
-    dlb_cell_result_free(&all);
-    for (uint32_t i = 0; i < FAKE_RANKS; i++)
-        dlb_cell_result_free(&parts[i].result);
-    return code;
 }
 
 static void run_all(bool with_barrier)
 {
     part_fn *const parts[FAKE_RANKS] = {lead, follow, follow};
     barrier = with_barrier;
+    fake_cells = (struct fake_cells){measure, judge};
     for (size_t k = 0; k < sizeof(plants) / sizeof(*plants); k++) {
         uint32_t n_right = 0;
         plant = &plants[k];

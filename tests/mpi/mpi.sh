@@ -2,6 +2,7 @@
 # Shared by the tests of ranks; sourced after tests/cli/lib.sh and tests/cli/measure.sh.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 n_ranks=4 verb=run
+through=() # a program that starts each rank, with its arguments
 
 if [ "${DLB_SANITIZE-}" = thread ]; then
     export TSAN_OPTIONS="${TSAN_OPTIONS-} suppressions=$DLB_SOURCE_DIR/tests/tsan.supp"
@@ -31,7 +32,7 @@ start_ranks() { # implementation, name, further arguments
     launcher "$mpi" "$n_ranks"
     last="${launch[*]} $verb $name"
     mkdir -p ranks # for folders of the ranks, and of no other program
-    TMPDIR=$PWD/ranks setsid "${launch[@]}" "$dlbench" "$verb" "${quick[@]}" --set generate.samples=400000 --set device.step_ms=20 --set run.epochs=1 \
+    TMPDIR=$PWD/ranks setsid "${launch[@]}" "${through[@]}" "$dlbench" "$verb" "${quick[@]}" --set generate.samples=400000 --set device.step_ms=20 --set run.epochs=1 \
         --set run.repeats=3 --run-name "$name" "$@" >"$out" 2>"$err" </dev/null &
     pid=$!
     for _ in $(seq 200); do

@@ -19,10 +19,12 @@ for mpi in "${implementations[@]}"; do
     printf '#!/bin/sh\nexec %s "%s" "$@"\n' "${launch[*]}" "$single" >on_ranks
     chmod 755 on_ranks
     dlbench=$PWD/on_ranks
-    # Half-way between two numbers of each rank: N accelerators on R ranks take R * N * gate * sample / step bytes a second.
+    # Half-way between two numbers of each rank: N accelerators on R ranks take R * N * gate * sample / step bytes a second. One more
+    # or less on each rank would be as many as there are ranks in all.
     for half in 15 55; do
         rate=$((half * n_ranks * 8 * sample * 1000 / step_ms / 100))
-        plant "bandwidth_${mpi}_$half" 0 $rate 0 $((half / 10))
+        within=0 plant "bandwidth_${mpi}_$half" 0 $rate 0 $((half / 10))
+        expect_json "d['storage']['max_accelerators_all_ranks'] == $((half / 10 * n_ranks))"
         expect_json 'len(d["ranks"]) == 4 and all(r["samples_per_s"] > 0 for r in d["ranks"])'
         valid_summary "$out"
     done

@@ -34,16 +34,23 @@ struct storage {
     double stolen;            /* of the workers' reading, by a hypervisor; 0: not */
     bool reads_unknown;       /* as of a loader that does not see what is read */
     uint32_t n_ranks;         /* that read at the same time; 0: one */
+    double last_frac;         /* the last rank is given so much of its share; 0: all */
 };
 #define STEP_BYTES 1e7
 #define STEP_S 0.1
 
-/* The part of the merged result that tells how many ranks there were. */
-static inline json_t *made_up_ranks(uint32_t n_ranks)
+/* The part of the merged result that tells what each rank got; *mean: of their utilisations. */
+static inline json_t *made_up_ranks(const struct storage *s, uint32_t n_of_rank, double *mean)
 {
     json_t *each = dlb_json_made(json_array());
-    for (uint32_t i = 0; i < n_ranks; i++)
-        dlb_json_append(each, dlb_json_made(json_object()));
+    double share = s->bytes_per_s / s->n_ranks / (n_of_rank * STEP_BYTES / STEP_S);
+    *mean = 0;
+    for (uint32_t i = 0; i < s->n_ranks; i++) {
+        bool slow = s->last_frac > 0 && i == s->n_ranks - 1;
+        double au = fmin(1, slow ? share * s->last_frac : share);
+        dlb_json_append(each, dlb_json_made(json_pack("{sf}", "utilisation", au)));
+        *mean += au / s->n_ranks;
+    }
     return dlb_json_made(json_pack("{so}", "ranks", each));
 }
 
@@ -53,6 +60,7 @@ static inline struct dlb_cell_result measured(const struct storage *s, uint32_t 
 {
     uint32_t n = n_of_rank * (s->n_ranks > 0 ? s->n_ranks : 1);
     double au = fmin(1, s->bytes_per_s / (n * STEP_BYTES / STEP_S));
+    json_t *ranks = s->n_ranks > 1 ? made_up_ranks(s, n_of_rank, &au) : NULL;
     double window_ns = 100 * step_s * 1e9 / au, read_ns = au < 1 ? 1e9 * n : 1e8;
     uint64_t n_steps = 100 * (uint64_t)n, n_bytes = n_steps * (uint64_t)STEP_BYTES;
     struct dlb_cell_result out;
@@ -69,7 +77,7 @@ static inline struct dlb_cell_result measured(const struct storage *s, uint32_t 
     total->idle_input_ns = (uint64_t)((1 - au) * window_ns);
     total->idle_copy_ns = total->idle_other_ns = 0;
     out.loop.n_accelerators = n;
-    out.ranks = s->n_ranks > 1 ? made_up_ranks(s->n_ranks) : NULL;
+    out.ranks = ranks;
     out.loop.machine_busy_frac = 0.1;
     out.loop.machine_stolen_ns = s->stolen * 100 * read_ns;
     workers->io_bytes = s->reads_unknown ? DLB_NOT_MEASURED : n_bytes;

@@ -56,6 +56,8 @@ static const struct row rows[] = {
      4},
     /* a batch script is one process, however many tasks its job has */
     {{"SLURM_JOB_ID=7", "SLURM_NTASKS=8", "SLURM_PROCID=0"}, NULL, false, 0, 0, 0, 0},
+    {{"PMIX_RANK=3", "PMIX_NAMESPACE=x"}, "openmpi", true, 3, 0, 0, 0},
+    {{"PMI_SIZE=4", "PMI_RANK=2"}, "mpich", true, 2, 4, 0, 0},
 };
 
 static void set_all(const struct row *row)
@@ -87,6 +89,25 @@ static void test_launchers(void **state)
         assert_int_equal(out.local_rank, rows[i].local);
         assert_int_equal(out.n_local, rows[i].n_local);
     }
+}
+
+/* Not every launcher says which rank of its machine a process is. */
+static void test_knows_local(void **state)
+{
+    static const struct {
+        const char *set;
+        bool knows;
+    } more[] = {{"MPI_LOCALRANKID", true}, {"SLURM_LOCALID", true}, {"SLURM_NODEID", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++) {
+        dlb_launcher_forget();
+        set_all(&(struct row){.set = {"PMI_SIZE=4", "PMI_RANK=2"}});
+        assert_false(dlb_launcher_look().knows_local);
+        assert_int_equal(setenv(more[i].set, "0", 1), 0);
+        assert_int_equal(dlb_launcher_look().knows_local, more[i].knows);
+    }
+    assert_int_equal(unsetenv("SLURM_NODEID"), 0);
+    dlb_launcher_forget();
 }
 
 /* Slurm's list of all machines. */
@@ -145,6 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_launchers),
+        cmocka_unit_test(test_knows_local),
         cmocka_unit_test(test_ranks_of_this_machine),
         cmocka_unit_test(test_nothing_is_left),
         cmocka_unit_test(test_no_module),

@@ -23,6 +23,7 @@ static void fill(struct dlb_rank_part *part, uint32_t rank, uint64_t n_steps, ui
     dlb_cell_result_init(r);
     (void)snprintf(part->node, sizeof(part->node), "node%u", rank / 2);
     part->loop_s = (double)(window_ms + rank) / 1e3;
+    part->together = true;
     r->data_id = 7;
     r->has_loop = r->has_workers = true;
     struct dlb_share *total = &r->loop.total;
@@ -50,6 +51,7 @@ static void free_all(struct dlb_rank_part *parts, struct dlb_cell_result *merged
     for (uint32_t i = 0; i < N; i++)
         dlb_cell_result_free(&parts[i].result);
     dlb_cell_result_free(merged);
+    memset(parts, 0, N * sizeof(*parts));
 }
 
 static const struct dlb_hist no_cost;
@@ -102,6 +104,75 @@ static void test_straggler(void **state)
     assert_true(fabs(dlb_json_number(rates, "worst") - 800 / 1.5) < 1e-3);
     assert_true(fabs(dlb_json_number(rates, "median") - 800) < 1e-3);
     free_all(parts, &out);
+}
+
+/* Of 100 MB/s two ranks got 80 and 20, and the slow one all of it when the other one had ended:
+ * rates of one load are added, others are not. */
+static void test_unequal_loads(void **state)
+{
+    (void)state;
+    for (int together = 0; together < 2; together++) {
+        struct dlb_rank_part parts[N] = {0};
+        struct dlb_cell_result out;
+        fill(&parts[0], 0, 100, 10000, 0);
+        fill(&parts[1], 1, 100, together ? 40000 : 16000, 4000);
+        parts[0].together = together;
+        dlb_ranks_merge(parts, 2, &no_cost, &out);
+        double rate = together ? 80 + 20 : 1600 / 16.0;
+        assert_true(fabs(dlb_cell_result_samples_per_s(&out) - rate) < 1e-3);
+        const json_t *rates = json_object_get(out.ranks, "ranks_samples_per_s");
+        assert_true(fabs(dlb_json_number(rates, "total") - rate) < 1e-3);
+        assert_int_equal(json_is_true(json_object_get(out.ranks, "ranks_together")), together);
+        /* Shares stay those of a mean accelerator. */
+        const struct dlb_share *total = &out.loop.total;
+        double waits = (double)total->idle_input_ns / (double)total->window_ns;
+        assert_true(fabs(waits - (together ? 0.1 : 0.25) / 2) < 1e-6);
+        assert_true(total->busy_ns + total->idle_input_ns + total->idle_copy_ns +
+                        total->idle_other_ns ==
+                    total->window_ns);
+        free_all(parts, &out);
+    }
+}
+
+/* The gate is held against the rank that is fed worst; of one process against the mean. */
+static void test_gate(void **state)
+{
+    (void)state;
+    struct dlb_rank_part parts[N] = {0};
+    struct dlb_cell_result out;
+    for (uint32_t i = 0; i < N; i++) {
+        fill(&parts[i], i, 100, 1000, 0);
+        parts[i].result.loop.total.au.nominal = i == 1 ? 0.3 : 1;
+    }
+    assert_true(dlb_cell_result_gated(&parts[1].result) == 0.3);
+    dlb_ranks_merge(parts, N, &no_cost, &out);
+    assert_true(fabs(out.loop.total.au.nominal - 2.3 / 3) < 1e-9);
+    assert_true(dlb_cell_result_gated(&out) == 0.3);
+    free_all(parts, &out);
+    for (uint32_t i = 0; i < N; i++) {
+        fill(&parts[i], i, 100, 1000, 0);
+        parts[i].result.loop.total.au.nominal = i == 2 ? (double)NAN : 1;
+    }
+    dlb_ranks_merge(parts, N, &no_cost, &out);
+    assert_true(isnan(dlb_cell_result_gated(&out)));
+    free_all(parts, &out);
+}
+
+/* The end of a rank that was killed, or interrupted, is no end of its loop. */
+static void test_end_not_known(void **state)
+{
+    (void)state;
+    for (uint32_t lost = 0; lost < N; lost++) {
+        struct dlb_rank_part parts[N] = {0};
+        struct dlb_cell_result out;
+        for (uint32_t i = 0; i < N; i++)
+            fill(&parts[i], i, 100, 1000, 0);
+        parts[lost].loop_s = (double)NAN;
+        dlb_ranks_merge(parts, N, &no_cost, &out);
+        assert_true(json_is_null(json_object_get(out.ranks, "first_done_s")));
+        assert_true(json_is_null(json_object_get(out.ranks, "last_done_s")));
+        free_all(parts, &out);
+    }
 }
 
 static void test_failed_rank(void **state)
@@ -260,10 +331,12 @@ static void test_hists_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),         cmocka_unit_test(test_straggler),
-        cmocka_unit_test(test_failed_rank),  cmocka_unit_test(test_other_data),
-        cmocka_unit_test(test_hists_json),   cmocka_unit_test(test_odd_counts),
-        cmocka_unit_test(test_cache_of_all), cmocka_unit_test(test_cache_not_cold),
+        cmocka_unit_test(test_sums),           cmocka_unit_test(test_straggler),
+        cmocka_unit_test(test_unequal_loads),  cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_end_not_known),  cmocka_unit_test(test_failed_rank),
+        cmocka_unit_test(test_other_data),     cmocka_unit_test(test_hists_json),
+        cmocka_unit_test(test_odd_counts),     cmocka_unit_test(test_cache_of_all),
+        cmocka_unit_test(test_cache_not_cold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

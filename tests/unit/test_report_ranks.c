@@ -74,6 +74,30 @@ static void test_one_rank_and_no_straggler(void **state)
     json_decref(doc);
 }
 
+/* When a rank has ended is not known of one that was killed. */
+static void test_ends_not_known(void **state)
+{
+    static const char *const formats[] = {"text", "md", "html"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        json_t *doc = ranked_doc(false);
+        char *text = rendered(doc, formats[i], 0);
+        bool said = strstr(text, "3.50 s") != NULL;
+        assert_int_equal(said, i == 0);
+        free(text);
+        json_object_set_new(doc, "first_done_s", json_null());
+        json_object_set_new(doc, "last_done_s", json_null());
+        json_object_set_new(json_array_get(json_object_get(doc, "ranks"), 1), "done_s",
+                            json_null());
+        text = rendered(doc, formats[i], 0);
+        assert_has(text, "1,002");
+        assert_null(strstr(text, "nan s"));
+        assert_null(strstr(text, ">nan"));
+        free(text);
+        json_decref(doc);
+    }
+}
+
 /* The machines of a job of three ranks, its clocks and its traffic. */
 static json_t *noded_doc(int cpus_of_last, double ram_of_last)
 {
@@ -225,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_text_has_each_rank),
         cmocka_unit_test(test_page_has_each_rank),
         cmocka_unit_test(test_one_rank_and_no_straggler),
+        cmocka_unit_test(test_ends_not_known),
         cmocka_unit_test(test_machines_alike),
         cmocka_unit_test(test_machines_differ),
         cmocka_unit_test(test_machines_not_known),

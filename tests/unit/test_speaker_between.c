@@ -102,6 +102,50 @@ static void test_stopped(void **state)
     assert_non_null(strstr(job_why, "stopped by a signal"));
 }
 
+/* --- stopped when it has answered, and the answers of all are more than a socket holds */
+
+#define N_MUCH (FAKE_BYTES - 100)
+
+static int answer_much(struct dlb_link *link)
+{
+    struct dlb_err err;
+    char *text = calloc(1, N_MUCH + 1);
+    int code = begin_next(link);
+    if (!text)
+        return 14;
+    memset(text, 'x', N_MUCH);
+    json_t *answer = json_pack("{ss}", "much", text);
+    code = code ? code : dlb_link_send(link, DLB_SAY_ANSWER, answer, &err) ? 15 : 0;
+    json_decref(answer);
+    free(text);
+    return code ? code : await_end(link);
+}
+
+static int stop_early(struct dlb_link *link)
+{
+    struct dlb_err err;
+    json_t *doc = json_object();
+    dlb_meet_reset(link->meet);
+    dlb_link_begin(link);
+    int code = dlb_link_send(link, DLB_SAY_COMMAND, doc, &err) ? 16 : 0;
+    json_decref(doc);
+    code = code ? code : answer_as(link, DLB_SAY_ANSWER);
+    (void)kill(getpid(), SIGSTOP);
+    return code ? code : 17;
+}
+
+static void test_stopped_before_it_reads(void **state)
+{
+    (void)state;
+    part_fn *const parts[] = {stop_early, answer_much, answer_much};
+    int codes[FAKE_RANKS];
+    assert_int_equal(count_notes(parts, codes), 1);
+    assert_int_equal(codes[0], 92); /* killed */
+    assert_int_equal(job_gave_up, 0);
+    assert_non_null(strstr(job_why, "rank 0 on node0"));
+    assert_non_null(strstr(job_why, "stopped by a signal"));
+}
+
 /* --- slow storage: a note, once, and the job goes on */
 
 static int wait_long(struct dlb_link *link)
@@ -208,6 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_stopped, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(test_stopped_before_it_reads, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_slow, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_silent, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_working, folder_make, folder_remove),

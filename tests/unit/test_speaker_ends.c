@@ -286,7 +286,7 @@ static int step_on(struct dlb_link *link)
         code = meet_once(link);
     if (!code && dlb_now_ns() - start_ns > TEARDOWN_MS / 2 * DLB_NS_PER_MS)
         return 17;
-    dlb_meet_end(link->meet);
+    dlb_meet_end(link->meet, true);
     return code ? code : answer_as(link, DLB_SAY_ANSWER);
 }
 
@@ -308,7 +308,7 @@ static int end_first(struct dlb_link *link)
 {
     int code = begin_next(link);
     code = code ? code : meet_once(link);
-    dlb_meet_end(link->meet);
+    dlb_meet_end(link->meet, true);
     nap_ms(TEARDOWN_MS);
     code = code ? code : answer_as(link, DLB_SAY_ANSWER);
     return code ? code : await_end(link);
@@ -318,6 +318,71 @@ static void test_loop_ends_early(void **state)
 {
     (void)state;
     expect_fine((part_fn *const[]){lead_steps, follow_steps, end_first});
+}
+
+/* --- without a barrier a rank that has measured hears when all have, or if one has ended without
+ */
+
+#define MEASURED_MS 300
+
+/* The last rank measures for so much longer, or ends without it. */
+static int measure_all(struct dlb_link *link, bool ends)
+{
+    struct dlb_meet *meet = link->meet;
+    int code = meet_once(link);
+    uint64_t start_ns = dlb_now_ns();
+    if (link->rank == FAKE_RANKS - 1)
+        nap_ms(MEASURED_MS);
+    if (!ends)
+        dlb_meet_ask_measured(meet);
+    if (code || dlb_meet_waits(meet) || (!ends && !dlb_meet_wait(meet, NULL)))
+        return code ? code : 50;
+    if (dlb_now_ns() - start_ns < MEASURED_MS / 2 * DLB_NS_PER_MS)
+        return 51;
+    dlb_meet_end(meet, !ends);
+    /* No step was met. */
+    bool none = meet->n_rounds == 0 && meet->wait_ns == 0 && meet->cost.count == 0;
+    code = answer_as(link, DLB_SAY_ANSWER);
+    return code ? code : none ? 0 : 52;
+}
+
+static int lead_measured(struct dlb_link *link)
+{
+    int code = command(link);
+    code = code ? code : measure_all(link, false);
+    bool alone = link->meet->alone;
+    code = code ? code : await_answers(link, NULL);
+    return code ? code : alone ? 60 : 0;
+}
+
+static int follow_measured(struct dlb_link *link)
+{
+    int code = begin_next(link);
+    code = code ? code : measure_all(link, false);
+    return code ? code : await_end(link);
+}
+
+static int follow_unmeasured(struct dlb_link *link)
+{
+    int code = begin_next(link);
+    code = code ? code : measure_all(link, true);
+    return code ? code : await_end(link);
+}
+
+static void test_all_measured(void **state)
+{
+    (void)state;
+    expect_fine((part_fn *const[]){lead_measured, follow_measured, follow_measured});
+}
+
+static void test_one_ends_unmeasured(void **state)
+{
+    (void)state;
+    part_fn *const parts[] = {lead_measured, follow_measured, follow_unmeasured};
+    int codes[FAKE_RANKS];
+    run_ranks(parts, codes);
+    assert_int_equal(codes[0], 60);
+    assert_int_equal(codes[1] + codes[2], 0);
 }
 
 /* --- a runner that is killed has its folder removed; one that loses its speaker removes it */
@@ -365,6 +430,26 @@ static void test_scratch(void **state)
     assert_int_equal(count_entries(), 0);
 }
 
+/* --- a rank is lost before this runner has joined */
+
+static void test_lost_early(void **state)
+{
+    static const char who[] = "rank 2 on node2: its runner was killed by SIGKILL";
+    static struct dlb_link link;
+    struct dlb_err err;
+    int fd = -1;
+    (void)state;
+    assert_int_equal(dlb_link_make(&link, &fd, &err), DLB_OK);
+    assert_true(dlb_message_send(fd, DLB_SAY_LOST, who, strlen(who)));
+    assert_int_equal(dlb_link_join(&link, &err), DLB_E_WORKER);
+    assert_int_equal(err.code, DLB_ERR_RANK_LOST);
+    assert_non_null(strstr(err.what, "rank 2 on node2"));
+    assert_true(link.lost);
+    (void)close(fd);
+    (void)close(link.fd);
+    (void)close(link.meet_fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,7 +463,10 @@ int main(void)
         cmocka_unit_test(test_own_end),
         cmocka_unit_test(test_last_words),
         cmocka_unit_test(test_loop_ends_early),
+        cmocka_unit_test(test_all_measured),
+        cmocka_unit_test(test_one_ends_unmeasured),
         cmocka_unit_test_setup_teardown(test_scratch, folder_make, folder_remove),
+        cmocka_unit_test(test_lost_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

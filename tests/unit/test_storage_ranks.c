@@ -150,8 +150,26 @@ static void test_headroom(void **state)
         struct outcome o;
         execute(&o, &s, (const char *[]){n_ranks == 1 ? "run.world=1" : "run.world=4", NULL});
         assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 11);
+        assert_int_equal(dlb_json_u64(o.storage, "max_accelerators_all_ranks", 99), 11 * n_ranks);
         assert_true(fabs(dlb_json_number(o.storage, "headroom_frac") - 11.5 / 11 + 1) < 1e-6);
         assert_int_equal(strstr(o.judgement.text, "4 ranks") != NULL, n_ranks == 4);
+        release(&o);
+    }
+}
+
+/* Each of 8 ranks would feed 11, but the last one gets half of its share: all wait for it. */
+static void test_slow_rank(void **state)
+{
+    (void)state;
+    for (int slow = 0; slow < 2; slow++) {
+        struct storage s = {.bytes_per_s = 8 * 11.5 * 0.9 * STEP_BYTES / STEP_S,
+                            .cache = DLB_CACHE_COLD,
+                            .n_ranks = 8,
+                            .last_frac = slow ? 0.5 : 1};
+        struct outcome o;
+        execute(&o, &s, (const char *[]){"run.world=8", NULL});
+        assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), slow ? 5 : 11);
+        assert_non_null(strstr(o.judgement.text, "every rank"));
         release(&o);
     }
 }
@@ -162,6 +180,7 @@ int main(void)
         cmocka_unit_test(test_epochs_last),    cmocka_unit_test(test_too_few_steps),
         cmocka_unit_test(test_samples_end_it), cmocka_unit_test(test_shards_end_it),
         cmocka_unit_test(test_notes),          cmocka_unit_test(test_headroom),
+        cmocka_unit_test(test_slow_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
