@@ -79,17 +79,24 @@ static void a_slow_way_runs_once(void **state)
     dlb_race_free(&race);
 }
 
+/* A race behind its first block, which had these rates. */
+static void run_first_block(struct dlb_race *race, const double *rate)
+{
+    struct dlb_race_input input = input_of(7);
+    dlb_race_init(race, &input);
+    assert_true(dlb_race_next(race, DLB_RACE_UNLIMITED));
+    for (uint32_t c = 0; c < N; c++)
+        dlb_race_record(race, 0, c, rate[c]);
+    assert_true(dlb_race_next(race, DLB_RACE_UNLIMITED));
+}
+
 /* One run was hit: its way and its number of workers are as fast as others elsewhere. */
 static void one_slow_run_rests_nowhere(void **state)
 {
     (void)state;
-    struct dlb_race_input input = input_of(7);
+    const double rate[N] = {100, 100, 100, 100, 1, 100, 100, 100, 100, 100, 100, 100, 100, 100};
     struct dlb_race race;
-    dlb_race_init(&race, &input);
-    assert_true(dlb_race_next(&race, DLB_RACE_UNLIMITED));
-    for (uint32_t c = 0; c < N; c++)
-        dlb_race_record(&race, 0, c, c == 4 ? 1 : 100);
-    assert_true(dlb_race_next(&race, DLB_RACE_UNLIMITED));
+    run_first_block(&race, rate);
     assert_int_equal(dlb_race_block_runs(&race), N);
     dlb_race_free(&race);
 }
@@ -98,13 +105,9 @@ static void one_slow_run_rests_nowhere(void **state)
 static void six_run_on(void **state)
 {
     (void)state;
-    struct dlb_race_input input = input_of(7);
+    const double rate[N] = {1, 2, 3, 4, 5, 6, 100, 8, 9, 10, 11, 12, 13, 90};
     struct dlb_race race;
-    dlb_race_init(&race, &input);
-    assert_true(dlb_race_next(&race, DLB_RACE_UNLIMITED));
-    for (uint32_t c = 0; c < N; c++)
-        dlb_race_record(&race, 0, c, c == 6 ? 100 : c == 13 ? 90 : c + 1);
-    assert_true(dlb_race_next(&race, DLB_RACE_UNLIMITED));
+    run_first_block(&race, rate);
     assert_int_equal(dlb_race_block_runs(&race), 6);
     assert_true(race.cells[6].runs && race.cells[13].runs && race.cells[12].runs);
     assert_true(!race.cells[0].runs && !race.cells[8].runs);
