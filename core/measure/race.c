@@ -2,6 +2,7 @@
 
 #include "core/measure/race_fresh.h"
 #include "core/measure/race_look.h"
+#include "core/measure/race_screen.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -11,7 +12,6 @@
 #define CHOOSE 0.97   /* probability of what is chosen when the budget ends */
 #define MISSES 0.05   /* share of the intervals of the loss */
 #define NOISE_FROM 11 /* blocks before that is said */
-#define SCREEN 0.33   /* of the best rate of the first block: values of keys that stay below rest */
 
 /* However certain the model is then: fresh runs have contradicted it. */
 #define BLOCKS_END (2 * DLB_RACE_BLOCKS_MAX)
@@ -168,82 +168,19 @@ static bool confirm(struct dlb_race *race, const struct dlb_race_budget *budget)
     return false;
 }
 
-uint32_t dlb_race_block_runs(const struct dlb_race *race)
-{
-    uint32_t n = 0;
-    for (uint32_t c = 0; c < race->input.n_cells; c++)
-        n += race->cells[c].runs;
-    return n;
-}
-
-static uint32_t run_those_that_race(struct dlb_race *race)
+static void run_those_that_race(struct dlb_race *race)
 {
     for (uint32_t c = 0; c < race->input.n_cells; c++)
         race->cells[c].runs = race->cells[c].state == DLB_RACE_RACING;
-    return dlb_race_block_runs(race);
-}
-
-/* Whether the first block has left all cells that have this value of the key far behind, and they
- * are more than one: a single run may have been hit. */
-static bool is_far_behind(const struct dlb_race *race, uint32_t key, uint32_t level, double limit)
-{
-    const uint32_t *levels = race->input.levels;
-    uint32_t n = 0;
-    for (uint32_t c = 0; c < race->input.n_cells; c++) {
-        if (!race->cells[c].runs || levels[(size_t)c * race->input.n_keys + key] != level)
-            continue;
-        if (!(race->ln_rate[c] < limit))
-            return false;
-        n++;
-    }
-    return n > 1;
-}
-
-static bool rests(const struct dlb_race *race, uint32_t cell, double limit)
-{
-    const uint32_t *levels = race->input.levels + (size_t)cell * race->input.n_keys;
-    for (uint32_t k = 0; k < race->input.n_keys; k++)
-        if (is_far_behind(race, k, levels[k], limit))
-            return true;
-    return false;
-}
-
-/* The fastest of those that were screened. */
-static int64_t fastest_screened(const struct dlb_race *race)
-{
-    int64_t found = -1;
-    for (uint32_t c = 0; c < race->input.n_cells; c++)
-        if (race->cells[c].state == DLB_RACE_SCREENED &&
-            (found < 0 || race->ln_rate[c] > race->ln_rate[found]))
-            found = c;
-    return found;
-}
-
-/* What the first block has left far behind rests until there is a look. That weighs it by its one
- * run, and it runs again if a chance is left. */
-static void screen(struct dlb_race *race)
-{
-    double best = -INFINITY;
-    for (uint32_t c = 0; c < race->input.n_cells; c++)
-        if (race->cells[c].runs)
-            best = fmax(best, race->ln_rate[c]);
-    for (uint32_t c = 0; c < race->input.n_cells; c++)
-        if (race->cells[c].runs && rests(race, c, best + log(SCREEN)))
-            race->cells[c].state = DLB_RACE_SCREENED;
-    uint32_t n = run_those_that_race(race);
-    for (int64_t c = 0; n < DLB_RACE_ALONGSIDE && (c = fastest_screened(race)) >= 0; n++) {
-        race->cells[c].state = DLB_RACE_RACING;
-        race->cells[c].runs = true;
-    }
 }
 
 static bool first_blocks(struct dlb_race *race, const struct dlb_race_budget *budget)
 {
-    uint32_t n = run_those_that_race(race);
-    if (race->n_blocks == 1) {
-        screen(race);
-        n = dlb_race_block_runs(race);
-    }
+    if (race->n_blocks == 0)
+        run_those_that_race(race);
+    else
+        dlb_race_screen(race);
+    uint32_t n = dlb_race_block_runs(race);
     return n > 0 && affords(budget, 1, n) ? true : stop_undecided(race, DLB_RACE_BUDGET);
 }
 
@@ -317,6 +254,5 @@ bool dlb_race_next(struct dlb_race *race, struct dlb_race_budget budget)
         else if (confirm(race, &budget))
             return stop(race, DLB_RACE_DECIDED);
     }
-    return race->n_blocks < DLB_RACE_FIRST_LOOK ? first_blocks(race, &budget)
-                                                : race_on(race, &budget);
+    return race->n_blocks < race->first_look ? first_blocks(race, &budget) : race_on(race, &budget);
 }

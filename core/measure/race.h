@@ -13,12 +13,13 @@
  *   dlb_race_free(&race);
  *
  * Wanted is the smallest cell that is within the tolerance of the best. Values of keys that the
- * first block has left far behind are screened: their cells rest in the next two. From the third on
- * the model (core/measure/race_model.h) gives each cell's probability after every block. The
- * *leader* is the smallest cell whose probability is not much lower than the highest one. Cells run
- * on if they are the leader, or may be better than it by more than the tolerance. So do those of
- * which this is in *doubt*: their own runs do not exclude it if the cell is an exception. Others
- * are dropped, or screened: they rest, and run again if a later leader makes them matter.
+ * first block has left far behind are screened: but for one cell each, which confirms it, their
+ * cells rest until the first look (core/measure/race_screen.h). From then on the model
+ * (core/measure/race_model.h) gives each cell's probability after every block. The *leader* is the
+ * smallest cell whose probability is not much lower than the highest one. Cells run on if they are
+ * the leader, or may be better than it by more than the tolerance. So do those of which this is in
+ * *doubt*: their own runs do not exclude it if the cell is an exception. Others are dropped, or
+ * screened: they rest, and run again if a later leader makes them matter.
  *
  * Once the leader is certain, it is chosen; once what is left is only enough for the last phase,
  * the smallest certain cell, or else the most probable one. It and its rival (the best of the
@@ -111,6 +112,7 @@ struct dlb_race {
     uint32_t n_blocks;           /* recorded, fresh ones included */
     double *ln_rate;             /* [n_blocks][n_cells]; owned */
     uint32_t n_looked;           /* blocks at the last look */
+    uint32_t first_look;         /* blocks before it */
 
     int64_t leader;               /* cell; -1: none */
     int64_t recommended, rival;   /* likewise; set in the last phase and when decided */

@@ -22,6 +22,7 @@
  * than 5% of the answers are wrong. More frequent ones: fewer grids are decided. */
 #define EXCEPTION_SHARE 0.11
 #define EXCEPTION 0.035
+#define CERTAIN 0.9 /* probability from which a cell has the wide deviation in the equations */
 
 #define BLOCK_RIDGE 1e-6 /* blocks are known but for a common constant, which this fixes */
 
@@ -31,7 +32,8 @@ struct member {
     uint32_t cell;
     double weight, y;          /* sums over runs of w, w y */
     double *sums;              /* [n] of w x: x are the run's columns */
-    double mean, sd;           /* of its deviation, if it is no exception */
+    bool is_exception;         /* in the equations: its prior is the wide one */
+    double mean, sd;           /* of its deviation, by the equations */
     double exceptional;        /* probability */
     double wide_mean, wide_sd; /* of its deviation, if it is one */
     double share;              /* of a move of the deviation that the effects do not take back */
@@ -186,17 +188,23 @@ static void absorb(struct model *m, const struct member *member, double total)
     }
 }
 
-/* For given standard deviations. Returns the logarithm of the marginal likelihood, without
- * exceptions and but for a constant. */
+static double precision_of(const struct member *member, double deviation)
+{
+    double wide = member->is_exception ? EXCEPTION * EXCEPTION : 0;
+    return 1 / (deviation * deviation + wide);
+}
+
+/* For given standard deviations and exceptions. Returns the logarithm of the marginal likelihood,
+ * but for a constant. */
 static double solve(struct model *m, double effect, double deviation)
 {
-    double precision = 1 / (deviation * deviation), ridge = 1 / (effect * effect);
+    double ridge = 1 / (effect * effect);
     double logs = 0, square = m->square;
     memcpy(m->factor, m->full, (size_t)m->n * m->n * sizeof(double));
     memcpy(m->half, m->full_right, m->n * sizeof(double));
     for (uint32_t i = 0; i < m->n_members; i++) {
         const struct member *member = &m->members[i];
-        double total = member->weight + precision;
+        double precision = precision_of(member, deviation), total = member->weight + precision;
         logs += log(total / precision);
         square -= member->y * member->y / total;
         absorb(m, member, total);
@@ -210,10 +218,17 @@ static double solve(struct model *m, double effect, double deviation)
     return -0.5 * (logs + square);
 }
 
-/* What the cell's own runs say of its deviation is compared with both priors: the usual and the
- * wide one. Returns the logarithm of the factor that this gives the likelihood. */
+/* What the cell's own runs say of its deviation is compared with both priors, the usual and the
+ * wide one, where the equations have the usual one. Returns the logarithm of the factor that this
+ * gives the likelihood. */
 static double weigh_exception(struct member *member, double deviation)
 {
+    if (member->is_exception) {
+        member->exceptional = 1;
+        member->wide_mean = member->mean;
+        member->wide_sd = member->sd;
+        return log(EXCEPTION_SHARE);
+    }
     double usual = deviation * deviation, wide = usual + EXCEPTION * EXCEPTION;
     double variance = member->sd * member->sd;
     double own = fmax(1 / variance - 1 / usual, 1e-6 / usual); /* precision of its own runs */
@@ -236,7 +251,8 @@ static double weigh_exceptions(struct model *m, double deviation)
     solve_upper(m, x);
     for (uint32_t i = 0; i < m->n_members; i++) {
         struct member *member = &m->members[i];
-        double total = member->weight + 1 / (deviation * deviation), rest = member->y, spread = 0;
+        double total = member->weight + precision_of(member, deviation);
+        double rest = member->y, spread = 0;
         memcpy(m->scratch, member->sums, m->n * sizeof(double));
         solve_lower(m, m->scratch);
         for (uint32_t r = 0; r < m->n; r++) {
@@ -252,14 +268,23 @@ static double weigh_exceptions(struct model *m, double deviation)
     return logs;
 }
 
-/* Log likelihood at a point of the grid. */
+/* Log likelihood at a point of the grid. What is almost certainly an exception is solved as one. */
 static double solve_at(struct model *m, uint32_t point, double *deviation)
 {
     uint32_t row = point / N_DEVIATIONS, column = point % N_DEVIATIONS;
     double effect = EFFECT_MIN * pow(EFFECT_FACTOR, row);
     *deviation = DEVIATION_MIN * pow(DEVIATION_FACTOR, column);
-    double like = solve(m, effect, *deviation);
-    return like + weigh_exceptions(m, *deviation);
+    uint32_t n_exceptions = 0;
+    for (uint32_t i = 0; i < m->n_members; i++)
+        m->members[i].is_exception = false;
+    double like = solve(m, effect, *deviation) + weigh_exceptions(m, *deviation);
+    for (uint32_t i = 0; i < m->n_members; i++) {
+        m->members[i].is_exception = m->members[i].exceptional > CERTAIN;
+        n_exceptions += m->members[i].is_exception;
+    }
+    if (n_exceptions == 0)
+        return like;
+    return solve(m, effect, *deviation) + weigh_exceptions(m, *deviation);
 }
 
 /* Draw number d: effects of blocks and levels, then each deviation given these. The draw of an
@@ -278,7 +303,8 @@ static void draw(const struct model *m, double deviation, struct dlb_rng *rng,
     for (uint32_t i = 0; i < m->n_members; i++) {
         const struct member *member = &m->members[i];
         const uint32_t *column = m->column + (size_t)member->cell * m->data->n_keys;
-        double total = member->weight + 1 / (deviation * deviation), rest = member->y, effects = 0;
+        double total = member->weight + precision_of(member, deviation);
+        double rest = member->y, effects = 0;
         for (uint32_t r = 0; r < m->n; r++)
             rest -= member->sums[r] * x[r];
         for (uint32_t k = 0; k < m->data->n_keys; k++)

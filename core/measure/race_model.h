@@ -7,7 +7,9 @@
  * Blocks are fixed effects; drift between blocks falls out. Effects of levels are normal with one
  * standard deviation, deviations with another; both deviations are unknown and integrated over a
  * grid, weighted with the marginal likelihood. A few cells are exceptions whose deviation is wider:
- * without these, one cell that is better than all others would be shrunk to them.
+ * without these, one cell that is better than all others would be shrunk to them. Which ones is
+ * judged with each as a usual one; those that are almost certain are then exceptions in the
+ * equations, so that they pull no effects of keys along.
  *
  * Noise is Student's t with few degrees of freedom: a run that was hit weighs little. Each cell
  * has a scatter of its own, shrunk to the pooled one.

@@ -9,6 +9,7 @@ void dlb_race_init(struct dlb_race *race, const struct dlb_race_input *input)
 {
     const double nan = (double)NAN;
     *race = (struct dlb_race){.input = *input,
+                              .first_look = DLB_RACE_FIRST_LOOK,
                               .leader = -1,
                               .recommended = -1,
                               .rival = -1,
@@ -54,4 +55,12 @@ void dlb_race_fail(struct dlb_race *race, uint32_t cell)
 {
     race->cells[cell].state = DLB_RACE_FAILED;
     race->cells[cell].runs = false;
+}
+
+uint32_t dlb_race_block_runs(const struct dlb_race *race)
+{
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < race->input.n_cells; c++)
+        n += race->cells[c].runs;
+    return n;
 }
