@@ -107,6 +107,97 @@ void dlb_pace_add(struct dlb_pace *into, const struct dlb_pace *more)
     }
 }
 
+/* A time in nanoseconds; 0 where it is none: what other ranks tell may be anything. */
+static uint64_t whole_ns(double ns)
+{
+    return ns >= 1 && ns < 0x1p64 ? (uint64_t)ns : 0;
+}
+
+/* What the parts leave of its time. */
+static void fill_rest(struct dlb_stretch *stretch)
+{
+    uint64_t sum_ns = stretch->busy_ns + stretch->idle_input_ns + stretch->idle_copy_ns;
+    if (sum_ns > stretch->ns) /* by a rounding */
+        stretch->ns = sum_ns;
+    stretch->idle_other_ns = stretch->ns - sum_ns;
+}
+
+/* Of one rank, weighted by its accelerators: its rate, and its shares. */
+struct weighted {
+    double n, samples_per_ns, busy, input, copy, late_copy;
+};
+
+static void add_weighted(struct weighted *sum, const struct dlb_stretch *one, double of)
+{
+    double part = of / (double)one->ns;
+    sum->n += of;
+    sum->samples_per_ns += (double)one->n_samples * part;
+    sum->busy += (double)one->busy_ns * part;
+    sum->input += (double)one->idle_input_ns * part;
+    sum->copy += (double)one->idle_copy_ns * part;
+    sum->late_copy += (double)one->late_copy_ns * part;
+}
+
+static struct dlb_stretch weighted_mean(const struct weighted *sum, struct dlb_stretch total)
+{
+    double ns = (double)total.n_samples * sum->n / sum->samples_per_ns, each = ns / sum->n;
+    total.ns = whole_ns(ns);
+    if (total.ns == 0)
+        return (struct dlb_stretch){0};
+    total.busy_ns = whole_ns(sum->busy * each);
+    total.idle_input_ns = whole_ns(sum->input * each);
+    total.idle_copy_ns = whole_ns(sum->copy * each);
+    total.late_copy_ns = whole_ns(sum->late_copy * each);
+    fill_rest(&total);
+    return total;
+}
+
+/* The stretch at `offset` of each pace. */
+static struct dlb_stretch add_up(const struct dlb_pace *each, const uint32_t *of, uint32_t n,
+                                 size_t offset)
+{
+    struct weighted sum = {0};
+    struct dlb_stretch total = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        const struct dlb_stretch *one =
+            (const struct dlb_stretch *)((const char *)&each[i] + offset);
+        if (one->n_steps == 0 || one->n_samples == 0 || one->ns == 0)
+            return (struct dlb_stretch){0};
+        dlb_stretch_add(&total, one);
+        add_weighted(&sum, one, of[i]);
+    }
+    return weighted_mean(&sum, total);
+}
+
+void dlb_paces_add_up(const struct dlb_pace *each, const uint32_t *of, uint32_t n,
+                      struct dlb_pace *total)
+{
+    *total = each[0];
+    if (n == 1) /* exact */
+        return;
+    for (uint32_t i = 1; i < n; i++)
+        dlb_pace_add(total, &each[i]);
+    total->within = add_up(each, of, n, offsetof(struct dlb_pace, within));
+    total->cycles = add_up(each, of, n, offsetof(struct dlb_pace, cycles));
+    if (total->cycles.n_steps == 0)
+        total->n_cycles = 0;
+}
+
+static void lengthen(struct dlb_stretch *stretch, double by)
+{
+    uint64_t *const times[] = {&stretch->ns, &stretch->busy_ns, &stretch->idle_input_ns,
+                               &stretch->idle_copy_ns, &stretch->late_copy_ns};
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+        *times[i] = whole_ns((double)*times[i] * by);
+    fill_rest(stretch);
+}
+
+void dlb_pace_stretch(struct dlb_pace *pace, double by)
+{
+    lengthen(&pace->within, by);
+    lengthen(&pace->cycles, by);
+}
+
 /* Mean times: of a step, or of an epoch. */
 struct times {
     double ns, busy, input, copy, late_copy, other;

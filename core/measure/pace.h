@@ -100,6 +100,15 @@ bool dlb_pace_is_stationary(const struct dlb_pace *pace);
 /* Adds another accelerator's. */
 void dlb_pace_add(struct dlb_pace *into, const struct dlb_pace *more);
 
+/* What several ranks did at once, `of` accelerators each: the rate of a stretch, samples / ns for
+ * each accelerator, is the mean of theirs, and so are its shares. A stretch that one of them lacks
+ * is empty. */
+void dlb_paces_add_up(const struct dlb_pace *each, const uint32_t *of, uint32_t n,
+                      struct dlb_pace *total);
+
+/* Counts as they are, in times that are `by` times as long. */
+void dlb_pace_stretch(struct dlb_pace *pace, double by);
+
 /* One epoch, as it is measured or as the formula above projects it; shares are of its time. */
 struct dlb_epoch_time {
     double ns;        /* of an epoch; of `within`: of a step */

@@ -74,9 +74,10 @@ static void join_shares(const struct dlb_rank_part *parts, uint32_t n, struct dl
 
 /* A rank that stopped while others still measured left these more of the storage: rates are not of
  * one load, and their sum is more than it gave. What all have measured took as long as the slowest
- * rank. */
-static void take_longest(const struct dlb_rank_part *parts, uint32_t n, struct dlb_share *total)
+ * rank. Rates within epochs and of epochs are as much more. */
+static void take_longest(const struct dlb_rank_part *parts, uint32_t n, struct dlb_loop_result *out)
 {
+    struct dlb_share *total = &out->total;
     uint64_t longest_ns = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t window_ns = parts[i].result.loop.total.window_ns;
@@ -84,19 +85,23 @@ static void take_longest(const struct dlb_rank_part *parts, uint32_t n, struct d
     }
     bool known = total->window_ns > 0 && total->window_ns != DLB_NOT_MEASURED &&
                  longest_ns != DLB_NOT_MEASURED;
-    if (known && longest_ns > total->window_ns)
-        dlb_share_stretch(total, longest_ns);
+    if (!known || longest_ns <= total->window_ns)
+        return;
+    dlb_pace_stretch(&out->pace, (double)longest_ns / (double)total->window_ns);
+    dlb_share_stretch(total, longest_ns);
 }
 
 static void merge_shares(const struct dlb_rank_part *parts, uint32_t n, struct dlb_loop_result *out)
 {
     struct dlb_share *each = dlb_mem_array(n, sizeof(*each));
+    struct dlb_pace *paces = dlb_mem_array(n, sizeof(*paces));
     uint32_t *of = dlb_mem_array(n, sizeof(*of));
     struct dlb_au *au = dlb_mem_array(2 * (size_t)n, sizeof(*au)), mean;
     uint64_t n_accelerators = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct dlb_loop_result *loop = &parts[i].result.loop;
         each[i] = loop->total;
+        paces[i] = loop->pace;
         of[i] = loop->n_accelerators;
         au[i] = loop->total.au;
         au[n + i] = loop->lowest;
@@ -104,12 +109,14 @@ static void merge_shares(const struct dlb_rank_part *parts, uint32_t n, struct d
     }
     out->n_accelerators = n_accelerators < UINT32_MAX ? (uint32_t)n_accelerators : UINT32_MAX;
     dlb_shares_add_up(each, of, n, &out->total);
+    dlb_paces_add_up(paces, of, n, &out->pace);
     if (!dlb_ranks_together(parts, n))
-        take_longest(parts, n, &out->total);
+        take_longest(parts, n, out);
     dlb_au_mean(au, n, &mean, &out->lowest);
     out->total.au = mean;
     dlb_au_mean(au + n, n, &mean, &out->lowest);
     free(each);
+    free(paces);
     free(of);
     free(au);
     join_shares(parts, n, out);
@@ -159,7 +166,6 @@ void dlb_merge_loops(const struct dlb_rank_part *parts, uint32_t n, struct dlb_l
     out->n_shares = out->n_epochs = 0;
     for (uint32_t i = 1; i < n; i++) {
         const struct dlb_loop_result *loop = &parts[i].result.loop;
-        dlb_pace_add(&out->pace, &loop->pace);
         add(&out->n_batches, loop->n_batches);
         add(&out->consumer_cpu_ns, loop->consumer_cpu_ns);
         add(&out->n_checksum_mismatches, loop->n_checksum_mismatches);

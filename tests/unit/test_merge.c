@@ -106,8 +106,49 @@ static void test_straggler(void **state)
     free_all(parts, &out);
 }
 
+/* The window's pace within epochs of 20 steps, whose border takes as long as two. The window is
+ * that of each of n_accelerators. */
+static void fill_pace(struct dlb_rank_part *part, uint32_t n_accelerators)
+{
+    struct dlb_loop_result *loop = &part->result.loop;
+    const struct dlb_share *total = &loop->total;
+    uint64_t n = n_accelerators;
+    loop->n_accelerators = n_accelerators;
+    loop->pace = (struct dlb_pace){.round = 1,
+                                   .n_cycles = 4 * n_accelerators,
+                                   .n_epoch_batches = 20,
+                                   .within = {.n_steps = total->n_steps,
+                                              .n_samples = total->n_samples,
+                                              .ns = n * total->window_ns,
+                                              .busy_ns = n * total->busy_ns,
+                                              .idle_input_ns = n * total->idle_input_ns}};
+    const struct dlb_stretch *within = &loop->pace.within;
+    uint64_t n_steps = 20 * (uint64_t)loop->pace.n_cycles, of = within->n_steps;
+    loop->pace.cycles = (struct dlb_stretch){.n_steps = n_steps,
+                                             .n_samples = 8 * n_steps,
+                                             .ns = n_steps * within->ns / of * 22 / 20,
+                                             .busy_ns = n_steps * within->busy_ns / of,
+                                             .idle_input_ns = n_steps * within->idle_input_ns / of,
+                                             .idle_other_ns = n_steps * within->ns / of * 2 / 20};
+}
+
+/* Samples per second within epochs, and over an epoch of n_batches. */
+static double rate_within(const struct dlb_cell_result *all)
+{
+    struct dlb_epoch_time step;
+    dlb_pace_within(&all->loop.pace, &step);
+    return 8 * 1e9 / step.ns * dlb_cell_result_n_accelerators(all);
+}
+
+static double rate_of_epochs(const struct dlb_cell_result *all, double n_batches)
+{
+    struct dlb_epoch_time epoch;
+    dlb_pace_epoch(&all->loop.pace, n_batches, &epoch);
+    return n_batches * 8 * 1e9 / epoch.ns * dlb_cell_result_n_accelerators(all);
+}
+
 /* Of 100 MB/s two ranks got 80 and 20, and the slow one all of it when the other one had ended:
- * rates of one load are added, others are not. */
+ * rates of one load are added, others are not. That is so of each of the rates. */
 static void test_unequal_loads(void **state)
 {
     (void)state;
@@ -117,6 +158,8 @@ static void test_unequal_loads(void **state)
         fill(&parts[0], 0, 100, 10000, 0);
         fill(&parts[1], 1, 100, together ? 40000 : 16000, 4000);
         parts[0].together = together;
+        fill_pace(&parts[0], 1);
+        fill_pace(&parts[1], 1);
         dlb_ranks_merge(parts, 2, &no_cost, &out);
         double rate = together ? 80 + 20 : 1600 / 16.0;
         assert_true(fabs(dlb_cell_result_samples_per_s(&out) - rate) < 1e-3);
@@ -127,9 +170,56 @@ static void test_unequal_loads(void **state)
         const struct dlb_share *total = &out.loop.total;
         double waits = (double)total->idle_input_ns / (double)total->window_ns;
         assert_true(fabs(waits - (together ? 0.1 : 0.25) / 2) < 1e-6);
+        assert_true(fabs(rate_within(&out) - rate) < 1e-3);
+        assert_true(fabs(rate_of_epochs(&out, 20) - rate * 20 / 22) < 1e-3);
+        assert_true(fabs(rate_of_epochs(&out, 40) - rate * 40 / 42) < 1e-3);
+        struct dlb_epoch_time step;
+        dlb_pace_within(&out.loop.pace, &step);
+        assert_true(fabs(step.input_frac - waits) < 1e-6);
+        assert_true(fabs(step.input_frac + step.busy_frac - 1) < 1e-6);
         assert_true(total->busy_ns + total->idle_input_ns + total->idle_copy_ns +
                         total->idle_other_ns ==
                     total->window_ns);
+        free_all(parts, &out);
+    }
+}
+
+/* One of them with two accelerators: each rank's rate is that of all its accelerators. */
+static void test_pace_of_unequal_ranks(void **state)
+{
+    (void)state;
+    struct dlb_rank_part parts[N] = {0};
+    struct dlb_cell_result out;
+    fill(&parts[0], 0, 200, 10000, 0);
+    fill(&parts[1], 1, 100, 40000, 4000);
+    fill_pace(&parts[0], 2);
+    fill_pace(&parts[1], 1);
+    dlb_ranks_merge(parts, 2, &no_cost, &out);
+    assert_int_equal(out.loop.n_accelerators, 3);
+    assert_true(fabs(dlb_cell_result_samples_per_s(&out) - (160 + 20)) < 1e-3);
+    assert_true(fabs(rate_within(&out) - (160 + 20)) < 1e-3);
+    assert_true(fabs(rate_of_epochs(&out, 20) - 180.0 * 20 / 22) < 1e-3);
+    free_all(parts, &out);
+}
+
+/* A rate that one rank has not measured is not that of all. */
+static void test_pace_not_known(void **state)
+{
+    (void)state;
+    for (int whole = 0; whole < 2; whole++) {
+        struct dlb_rank_part parts[N] = {0};
+        struct dlb_cell_result out;
+        for (uint32_t i = 0; i < N; i++) {
+            fill(&parts[i], i, 100, 1000, 0);
+            fill_pace(&parts[i], 1);
+        }
+        parts[2].together = whole;
+        parts[2].result.loop.pace.within = (struct dlb_stretch){0};
+        parts[2].result.loop.pace.n_cycles = 0;
+        parts[2].result.loop.pace.cycles = (struct dlb_stretch){0};
+        dlb_ranks_merge(parts, N, &no_cost, &out);
+        assert_true(dlb_cell_result_samples_per_s(&out) > 0);
+        assert_true(isnan(rate_within(&out)) && isnan(rate_of_epochs(&out, 20)));
         free_all(parts, &out);
     }
 }
@@ -336,7 +426,8 @@ int main(void)
         cmocka_unit_test(test_end_not_known),  cmocka_unit_test(test_failed_rank),
         cmocka_unit_test(test_other_data),     cmocka_unit_test(test_hists_json),
         cmocka_unit_test(test_odd_counts),     cmocka_unit_test(test_cache_of_all),
-        cmocka_unit_test(test_cache_not_cold),
+        cmocka_unit_test(test_cache_not_cold), cmocka_unit_test(test_pace_of_unequal_ranks),
+        cmocka_unit_test(test_pace_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
