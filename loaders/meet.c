@@ -20,8 +20,9 @@ void dlb_meet_ask(struct dlb_meet *meet, uint64_t end_ns, uint64_t input_ns)
 
 void dlb_meet_ask_measured(struct dlb_meet *meet)
 {
+    meet->measured_ns = dlb_now_ns();
     atomic_store(&meet->measured, true);
-    dlb_meet_ask(meet, dlb_now_ns(), 0);
+    dlb_meet_ask(meet, meet->measured_ns, 0);
 }
 
 bool dlb_meet_is_answered(const struct dlb_meet *meet)

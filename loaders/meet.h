@@ -26,9 +26,10 @@ struct dlb_meet {
     atomic_bool measured; /* what the cell asks is whether all have measured: it trains on */
     /* Of one cell: its loop, and what its steps took by themselves. Ended: it asks no more. */
     uint64_t started_ns;
+    uint64_t measured_ns; /* when it had measured, and trained on; 0: it did not ask */
     _Atomic uint64_t ended_ns;
     bool ended_well; /* the loop was neither interrupted nor did it fail */
-    bool together;   /* it loaded until all had measured */
+    bool together;   /* it loaded until all had measured, and none ended before it */
     uint64_t n_rounds, wait_ns, own_input_ns;
     /* By the speaker, for one command: calls of MPI, bytes that they carried from or to this rank,
      * and the CPU time that it took. */

@@ -225,6 +225,22 @@ static int begin(struct consumer *c, const struct dlb_consume *how, struct dlb_c
     return dlb_tally_open(&c->common.tally, how->n_samples, err);
 }
 
+/* Whether there is an epoch to begin. In the next one an accelerator that trains on for other ranks
+ * would read what these have not read yet. */
+static bool has_more(const struct consumer *c, uint32_t number)
+{
+    const struct dlb_common *common = &c->common;
+    bool stays = common->how->cold && common->n_short == 0;
+    return number < common->how->n_epochs && !stays && !dlb_common_is_done(common);
+}
+
+/* Whether all ranks loaded until all had measured. */
+static bool was_together(const struct consumer *c)
+{
+    const struct dlb_common *common = &c->common;
+    return !common->how->meet->alone && (common->how->barrier || dlb_common_is_done(common));
+}
+
 int dlb_consume(const struct dlb_consume *how, struct dlb_consumed *out, struct dlb_err *err)
 {
     memset(out, 0, sizeof *out);
@@ -237,10 +253,10 @@ int dlb_consume(const struct dlb_consume *how, struct dlb_consumed *out, struct 
     rc = begin(c, how, out, err);
     bool opened = rc == DLB_OK;
     uint64_t cpu_start_ns = dlb_thread_cpu_ns();
-    for (uint32_t e = 0; rc == DLB_OK && e < how->n_epochs && !dlb_common_is_done(&c->common); e++)
+    for (uint32_t e = 0; rc == DLB_OK && has_more(c, e); e++)
         rc = run_epoch(c, e, err);
     if (how->meet)
-        how->meet->together = c->common.n_short == 0 && dlb_others_have_measured(&c->common.others);
+        how->meet->together = rc == DLB_OK && was_together(c);
     if (rc == DLB_OK)
         rc = drain(c, err);
     if (opened) {

@@ -44,6 +44,7 @@ struct dlb_consume {
     struct dlb_event *ready; /* signalled by the loaders (dlb_job.ready), and by `meet`; NULL: one
                                 feed, without a barrier */
     bool barrier;            /* all steps k end before any step k + 1 starts, on other ranks, too */
+    bool cold;               /* data that were not read yet: no epoch begins only to train on */
     struct dlb_meet *meet;   /* other ranks; NULL: there are none */
     uint32_t device_prefetch;
     uint32_t n_epochs;

@@ -1,7 +1,8 @@
 /* Other ranks, whose accelerators other processes drive. An accelerator that has measured its
  * max_batches trains on, unmeasured, until those of all ranks have: otherwise the last ones would
- * be measured with less competition. Where all meet at each step (barrier.h), they measure equally
- * many, and end together.
+ * be measured with less competition. Where all meet at each step (barrier.h) they do not: they end
+ * together, but for those that have fewer batches, or smaller rounds where a rank has fewer shards
+ * than workers. The others run their last steps without these.
  *
  * Floor 3, private to the consumer. Its thread. */
 #ifndef DLB_LOADERS_TRAIN_OTHERS_H
@@ -28,12 +29,6 @@ static inline void dlb_others_tell(struct dlb_others *others)
 static inline bool dlb_others_measure(const struct dlb_others *others)
 {
     return others->meet && !(others->told && dlb_meet_is_answered(others->meet));
-}
-
-/* Whether those of all ranks have measured, and none ended before. */
-static inline bool dlb_others_have_measured(const struct dlb_others *others)
-{
-    return !dlb_others_measure(others) && !(others->meet && others->meet->alone);
 }
 
 #endif

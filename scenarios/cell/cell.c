@@ -332,6 +332,7 @@ static int consume(struct cell *c, struct dlb_err *err)
         .ready = ready_event(c),
         .meet = c->watch->meet,
         .barrier = has_barrier(c),
+        .cold = c->mode == DLB_MODE_MEASURE && spec->run.cache == DLB_RUN_COLD,
         .device_prefetch = (uint32_t)spec->device.prefetch,
         .n_epochs = (uint32_t)spec->run.epochs,
         .n_samples = c->data.set.shape.n_samples,

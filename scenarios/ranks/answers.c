@@ -66,15 +66,21 @@ int dlb_answers_take_bytes(const struct dlb_message *answers, uint32_t n, void *
     return DLB_OK;
 }
 
+/* When it had measured, from the common start. What it trains on for other ranks does not count. */
+static double done_s(const struct dlb_meet *meet)
+{
+    uint64_t ended_ns = atomic_load(&meet->ended_ns);
+    uint64_t done_ns = meet->measured_ns > 0 ? meet->measured_ns : ended_ns;
+    bool whole = meet->started_ns > 0 && done_ns > meet->started_ns && ended_ns >= done_ns;
+    return whole && meet->ended_well ? (double)(done_ns - meet->started_ns) / 1e9 : (double)NAN;
+}
+
 json_t *dlb_answer_of_cell(const struct dlb_link *link, const struct dlb_cell_result *result)
 {
     const struct dlb_meet *meet = link->meet;
-    uint64_t ended_ns = atomic_load(&meet->ended_ns);
-    bool whole = meet->started_ns > 0 && ended_ns > meet->started_ns && meet->ended_well;
-    double loop_s = whole ? (double)(ended_ns - meet->started_ns) / 1e9 : (double)NAN;
     return dlb_json_made(
         json_pack("{so, so, so, sb, sI, sI, sI}", "node", dlb_json_safe_text(link->node), "result",
-                  dlb_cell_result_to_json(result), "loop_s", dlb_json_real_or_null(loop_s),
+                  dlb_cell_result_to_json(result), "done_s", dlb_json_real_or_null(done_s(meet)),
                   "together", (int)meet->together, "rounds", (json_int_t)meet->n_rounds, "wait_ns",
                   (json_int_t)meet->wait_ns, "own_input_ns", (json_int_t)meet->own_input_ns));
 }
@@ -89,7 +95,7 @@ int dlb_answers_take_cells(const struct dlb_message *answers, uint32_t n,
         json_t *doc = document(answers, n, i);
         rc = dlb_cell_result_from_json(&parts[i].result, json_object_get(doc, "result"), err);
         dlb_json_take_text(doc, "node", parts[i].node, sizeof(parts[i].node));
-        parts[i].loop_s = dlb_json_number(doc, "loop_s");
+        parts[i].done_s = dlb_json_number(doc, "done_s");
         parts[i].together = json_is_true(json_object_get(doc, "together"));
         parts[i].n_rounds = dlb_json_u64(doc, "rounds", 0);
         parts[i].wait_ns = dlb_json_number(doc, "wait_ns");

@@ -54,7 +54,7 @@ static json_t *rank_json(const struct dlb_rank_part *part, uint32_t rank, const 
         dlb_json_real_or_null(dlb_cell_result_samples_per_s(&part->result)), "gpu_idle_frac",
         dlb_json_real_or_null(1 - window_share(&part->result, total->busy_ns)), "input_wait_frac",
         dlb_json_real_or_null(window_share(&part->result, total->idle_input_ns)), "utilisation",
-        dlb_json_real_or_null(total->au.nominal), "done_s", dlb_json_real_or_null(part->loop_s),
+        dlb_json_real_or_null(total->au.nominal), "done_s", dlb_json_real_or_null(part->done_s),
         "straggler", straggler ? json_string(straggler) : json_null()));
 }
 
@@ -121,8 +121,8 @@ json_t *dlb_ranks_describe(const struct dlb_rank_part *parts, uint32_t n,
         bool is = straggler.kind != DLB_STRAGGLER_NONE && straggler.culprit == i;
         dlb_json_append(each,
                         rank_json(&parts[i], i, is ? dlb_straggler_name(straggler.kind) : NULL));
-        first_s = less(first_s, parts[i].loop_s);
-        last_s = more(last_s, parts[i].loop_s);
+        first_s = less(first_s, parts[i].done_s);
+        last_s = more(last_s, parts[i].done_s);
     }
     return dlb_json_made(json_pack("{so, so, so, so, so, so, so}", "ranks", each,
                                    "ranks_samples_per_s", rates_json(parts, n, samples_per_s),

@@ -16,8 +16,9 @@
 struct dlb_rank_part {
     struct dlb_cell_result result; /* owned by the caller */
     char node[256];
-    double loop_s;     /* from the common start to the end of its loop; NaN: it did not begin, or
-                          ended by an interrupt or a fault */
+    double done_s;     /* from the common start until it had measured, or ended its loop where it
+                          does not train on; NaN: it did not begin, or ended by an interrupt or a
+                          fault */
     bool together;     /* it loaded until all ranks had measured */
     uint64_t n_rounds; /* at the barrier of all steps */
     double wait_ns, own_input_ns; /* over them: for other ranks, and of its own slowest step */

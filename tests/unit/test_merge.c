@@ -22,7 +22,7 @@ static void fill(struct dlb_rank_part *part, uint32_t rank, uint64_t n_steps, ui
     struct dlb_cell_result *r = &part->result;
     dlb_cell_result_init(r);
     (void)snprintf(part->node, sizeof(part->node), "node%u", rank / 2);
-    part->loop_s = (double)(window_ms + rank) / 1e3;
+    part->done_s = (double)(window_ms + rank) / 1e3;
     part->together = true;
     r->data_id = 7;
     r->has_loop = r->has_workers = true;
@@ -257,7 +257,7 @@ static void test_end_not_known(void **state)
         struct dlb_cell_result out;
         for (uint32_t i = 0; i < N; i++)
             fill(&parts[i], i, 100, 1000, 0);
-        parts[lost].loop_s = (double)NAN;
+        parts[lost].done_s = (double)NAN;
         dlb_ranks_merge(parts, N, &no_cost, &out);
         assert_true(json_is_null(json_object_get(out.ranks, "first_done_s")));
         assert_true(json_is_null(json_object_get(out.ranks, "last_done_s")));
