@@ -80,12 +80,18 @@ static void rates(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
     count(dlb_json_number(all, "median"), median, sizeof(median));
     if (isfinite(first_s) && isfinite(last_s))
         (void)snprintf(ends, sizeof(ends),
-                       " The first had ended after %.2f s, the last after %.2f s.", first_s,
+                       " The first had measured after %.2f s, the last after %.2f s.", first_s,
                        last_s);
     (void)snprintf(line, sizeof(line),
                    "All ranks: %s samples/s; the slowest %s, the median one %s.%s", total, worst,
                    median, ends);
     dlb_text_fold(out, line, 0, n_columns);
+    if (json_is_false(json_object_get(doc, "ranks_together")))
+        dlb_text_fold(out,
+                      "Some ranks had ended while others still measured, so that the ranks' rates "
+                      "are not of one load: the rate of all is not their sum, but all samples over "
+                      "the window of the slowest rank (ranks_together).",
+                      0, n_columns);
     if (!json_is_object(barrier))
         return;
     (void)snprintf(line, sizeof(line), "The barrier over all ranks: p50 %.0f us, p99 %.0f us.",

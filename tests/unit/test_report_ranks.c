@@ -98,6 +98,21 @@ static void test_ends_not_known(void **state)
     }
 }
 
+/* Why the rate of all is not the sum of those in the table. */
+static void test_not_together(void **state)
+{
+    (void)state;
+    json_t *doc = ranked_doc(false);
+    for (int together = -1; together < 2; together++) { /* -1: an older result does not say */
+        if (together >= 0)
+            json_object_set_new(doc, "ranks_together", json_boolean(together));
+        char *text = rendered(doc, "text", 0);
+        assert_int_equal(strstr(text, "ranks_together") != NULL, together == 0);
+        free(text);
+    }
+    json_decref(doc);
+}
+
 /* The machines of a job of three ranks, its clocks and its traffic. */
 static json_t *noded_doc(int cpus_of_last, double ram_of_last)
 {
@@ -250,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_page_has_each_rank),
         cmocka_unit_test(test_one_rank_and_no_straggler),
         cmocka_unit_test(test_ends_not_known),
+        cmocka_unit_test(test_not_together),
         cmocka_unit_test(test_machines_alike),
         cmocka_unit_test(test_machines_differ),
         cmocka_unit_test(test_machines_not_known),
