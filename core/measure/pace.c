@@ -93,10 +93,9 @@ bool dlb_pace_is_stationary(const struct dlb_pace *pace)
     return dlb_pace_tells_trend(pace) && fabs(pace->trend) <= pace->trend_limit;
 }
 
-void dlb_pace_add(struct dlb_pace *into, const struct dlb_pace *more)
+/* All but the stretches. */
+static void join_paces(struct dlb_pace *into, const struct dlb_pace *more)
 {
-    dlb_stretch_add(&into->within, &more->within);
-    dlb_stretch_add(&into->cycles, &more->cycles);
     into->n_cycles += more->n_cycles;
     into->whole_rounds = into->whole_rounds && more->whole_rounds;
     into->drained_frac = fmax(into->drained_frac, more->drained_frac);
@@ -164,7 +163,7 @@ static struct dlb_stretch add_up(const struct dlb_pace *each, const uint32_t *of
         if (one->n_steps == 0 || one->n_samples == 0 || one->ns == 0)
             return (struct dlb_stretch){0};
         dlb_stretch_add(&total, one);
-        add_weighted(&sum, one, of[i]);
+        add_weighted(&sum, one, of ? of[i] : 1);
     }
     return weighted_mean(&sum, total);
 }
@@ -176,7 +175,7 @@ void dlb_paces_add_up(const struct dlb_pace *each, const uint32_t *of, uint32_t 
     if (n == 1) /* exact */
         return;
     for (uint32_t i = 1; i < n; i++)
-        dlb_pace_add(total, &each[i]);
+        join_paces(total, &each[i]);
     total->within = add_up(each, of, n, offsetof(struct dlb_pace, within));
     total->cycles = add_up(each, of, n, offsetof(struct dlb_pace, cycles));
     if (total->cycles.n_steps == 0)

@@ -97,12 +97,9 @@ bool dlb_pace_tells_trend(const struct dlb_pace *pace);
  * dlb_pace_tells_trend is. */
 bool dlb_pace_is_stationary(const struct dlb_pace *pace);
 
-/* Adds another accelerator's. */
-void dlb_pace_add(struct dlb_pace *into, const struct dlb_pace *more);
-
-/* What several ranks did at once, `of` accelerators each: the rate of a stretch, samples / ns for
- * each accelerator, is the mean of theirs, and so are its shares. A stretch that one of them lacks
- * is empty. */
+/* What several accelerators did at once, or several ranks with `of` accelerators each (NULL: one
+ * each): the rate of a stretch, samples / ns for each accelerator, is the mean of theirs, and so are
+ * its shares. A stretch that one of them lacks is empty. The trend is the largest. n: 1 at least. */
 void dlb_paces_add_up(const struct dlb_pace *each, const uint32_t *of, uint32_t n,
                       struct dlb_pace *total);
 

@@ -15,6 +15,7 @@ struct consumer {
     struct dlb_epoch spare; /* epochs beyond those kept */
     struct dlb_au *au;      /* [n] */
     struct dlb_share *each; /* [n] */
+    struct dlb_pace *paces; /* [n] */
 };
 
 /* The result of a pass over all accelerators. */
@@ -176,14 +177,12 @@ static void add_up(struct consumer *c)
         dlb_accelerator_close(&c->accelerators[i]);
         c->each[i] = *one;
         c->au[i] = one->au;
-        if (i == 0)
-            out->pace = c->accelerators->window.pace;
-        else
-            dlb_pace_add(&out->pace, &c->accelerators[i].window.pace);
+        c->paces[i] = c->accelerators[i].window.pace;
         if (i < DLB_SHARES_KEPT)
             out->share[i] = *one;
     }
     dlb_shares_add_up(c->each, NULL, c->n, total);
+    dlb_paces_add_up(c->paces, NULL, c->n, &out->pace);
     dlb_au_mean(c->au, c->n, &total->au, &out->lowest);
 }
 
@@ -211,7 +210,8 @@ static int begin(struct consumer *c, const struct dlb_consume *how, struct dlb_c
     c->accelerators = calloc(c->n, sizeof *c->accelerators);
     c->au = calloc(c->n, sizeof *c->au);
     c->each = calloc(c->n, sizeof *c->each);
-    if (!c->accelerators || !c->au || !c->each)
+    c->paces = calloc(c->n, sizeof *c->paces);
+    if (!c->accelerators || !c->au || !c->each || !c->paces)
         return dlb_fail_memory(err, NULL, c->n * (sizeof *c->accelerators + sizeof *c->au));
     c->common = (struct dlb_common){.how = how,
                                     .out = out,
@@ -269,6 +269,7 @@ int dlb_consume(const struct dlb_consume *how, struct dlb_consumed *out, struct 
     free(c->accelerators);
     free(c->au);
     free(c->each);
+    free(c->paces);
     free(c);
     return rc;
 }

@@ -232,6 +232,9 @@ static void figures_of_many_add_up(void **state)
     }
     assert_true(fabs((double)out->total.n_samples / (double)out->total.window_ns / rate - 1) <
                 1e-6);
+    /* also within epochs: their steps pooled would be 0.77 of this */
+    const struct dlb_stretch *within = &out->pace.within;
+    assert_true(fabs((double)within->n_samples / (double)within->ns / (rate / 3) - 1) < 0.05);
     assert_true(fabs((double)out->total.busy_ns / (double)out->total.window_ns - busy) < 1e-6);
     assert_true(out->total.busy_ns + out->total.idle_input_ns + out->total.idle_copy_ns +
                     out->total.idle_other_ns ==
