@@ -172,6 +172,14 @@ double dlb_cell_result_gated(const struct dlb_cell_result *result)
     return lowest;
 }
 
+void dlb_cell_result_rank_utilisations(const struct dlb_cell_result *result, double *out)
+{
+    const json_t *rank;
+    size_t i;
+    json_array_foreach(json_object_get(result->ranks, "ranks"), i, rank)
+        out[i] = dlb_json_number(rank, "utilisation");
+}
+
 double dlb_cell_result_steps_per_s(const struct dlb_cell_result *result)
 {
     return per_s(&result->loop, result->loop.total.n_steps) /

@@ -214,8 +214,12 @@ double dlb_cell_result_n_accelerators(const struct dlb_cell_result *result);
 uint32_t dlb_cell_result_n_ranks(const struct dlb_cell_result *result);
 
 /* The nominal utilisation that a gate is held against: of one process the mean of its accelerators;
- * over ranks that of the rank that is fed worst, because all others wait for it. */
+ * over ranks the lowest of all, which is low by chance, too: where there are several repetitions,
+ * scenarios/storage/worst.h chooses the rank. NaN if a rank's is not known. */
 double dlb_cell_result_gated(const struct dlb_cell_result *result);
+
+/* out: [dlb_cell_result_n_ranks] of a run over ranks; NaN where not known. */
+void dlb_cell_result_rank_utilisations(const struct dlb_cell_result *result, double *out);
 
 /* value, or NaN for DLB_NOT_MEASURED. */
 double dlb_measured(uint64_t value);

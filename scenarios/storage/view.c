@@ -3,6 +3,7 @@
 #include "core/base/mem.h"
 #include "loaders/sampler.h"
 #include "scenarios/spec/rounds.h"
+#include "scenarios/storage/worst.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -104,17 +105,49 @@ uint32_t dlb_storage_data_limit(const struct dlb_plan *plan, const char **of)
     return by_shards;
 }
 
-/* Adds one repetition to its point. */
-static void take(struct dlb_storage_view *view, const struct dlb_cell_result *rep,
-                 struct dlb_search_point *point, double *values)
+/* The repetitions that have a value, in the order of the values, and their halves (worst.h). */
+struct taken {
+    const struct dlb_cell_result **rep; /* [n] borrowed */
+    uint8_t *half;                      /* [n] those of a number take turns */
+    uint32_t n;
+};
+
+/* Adds one repetition to the point of this cell. */
+static void take(struct dlb_storage_view *view, const struct dlb_cell_result *rep, uint32_t cell,
+                 struct taken *taken)
 {
+    struct dlb_search_point *point = &view->points[cell];
     double au = dlb_cell_result_gated(rep);
-    if (rep->status == DLB_REP_OK && isfinite(au))
-        values[point->n_values++] = au;
-    else if (rep->status == DLB_REP_FAILED && rep->error == DLB_E_NOMEM)
+    if (rep->status == DLB_REP_OK && isfinite(au)) {
+        taken->half[taken->n] = (cell + point->n_values++) % 2;
+        taken->rep[taken->n] = rep;
+        view->values[taken->n++] = au;
+    } else if (rep->status == DLB_REP_FAILED && rep->error == DLB_E_NOMEM) {
         point->impossible = true;
-    else if (rep->status == DLB_REP_FAILED || rep->status == DLB_REP_OK)
+    } else if (rep->status == DLB_REP_FAILED || rep->status == DLB_REP_OK) {
         view->stopped = true; /* OK without AU: too few batches for a window */
+    }
+}
+
+/* Over ranks each value becomes that of the rank that the gate is held against. */
+static void choose_ranks(struct dlb_storage_view *view, const struct taken *taken)
+{
+    uint32_t n_ranks = taken->n > 0 ? dlb_cell_result_n_ranks(taken->rep[0]) : 1;
+    double *au = dlb_mem_array((size_t)taken->n * n_ranks, sizeof(*au));
+    bool alike = n_ranks > 1;
+    for (uint32_t i = 0; alike && i < taken->n; i++) {
+        alike = dlb_cell_result_n_ranks(taken->rep[i]) == n_ranks;
+        if (alike)
+            dlb_cell_result_rank_utilisations(taken->rep[i], au + (size_t)i * n_ranks);
+    }
+    if (alike)
+        dlb_worst_values(&(struct dlb_worst){.n_reps = taken->n,
+                                             .n_ranks = n_ranks,
+                                             .au = au,
+                                             .half = taken->half,
+                                             .gate = view->search.gate},
+                         view->values);
+    free(au);
 }
 
 void dlb_storage_view_open(struct dlb_storage_view *view, const struct dlb_plan *plan,
@@ -128,14 +161,15 @@ void dlb_storage_view_open(struct dlb_storage_view *view, const struct dlb_plan 
         n_reps += results->cells[i].n;
     view->points = dlb_mem_array(plan->n_cells, sizeof(*view->points));
     view->values = dlb_mem_array(n_reps, sizeof(*view->values));
-    double *values = view->values;
+    struct taken taken = {.rep = dlb_mem_array(n_reps, sizeof(*taken.rep)),
+                          .half = dlb_mem_array(n_reps, sizeof(*taken.half))};
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         struct dlb_search_point *point = &view->points[i];
-        *point = (struct dlb_search_point){.n = dlb_storage_count_of(plan, i), .au = values};
+        *point = (struct dlb_search_point){.n = dlb_storage_count_of(plan, i),
+                                           .au = view->values + taken.n};
         for (uint32_t k = 0; i < results->n_cells && k < results->cells[i].n; k++)
             if (results->cells[i].rep[k].block < plan->n_blocks)
-                take(view, &results->cells[i].rep[k], point, values);
-        values += point->n_values;
+                take(view, &results->cells[i].rep[k], i, &taken);
     }
     uint32_t limit = dlb_storage_data_limit(plan, NULL);
     uint64_t asked = (uint64_t)spec->storage.max_accelerators;
@@ -148,6 +182,9 @@ void dlb_storage_view_open(struct dlb_storage_view *view, const struct dlb_plan 
         .points = view->points,
         .n_points = plan->n_cells,
     };
+    choose_ranks(view, &taken);
+    free(taken.rep);
+    free(taken.half);
 }
 
 void dlb_storage_view_close(struct dlb_storage_view *view)

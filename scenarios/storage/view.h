@@ -1,5 +1,6 @@
 /* A storage plan's results, as the search sees them: cell i is point i. Repetitions in turns with
- * another program (block >= n_blocks) are ignored.
+ * another program (block >= n_blocks) are ignored. Over ranks a repetition's value is that of the
+ * rank that is fed worst (worst.h).
  *
  * Floor 4. Pure. */
 #ifndef DLB_SCENARIOS_STORAGE_VIEW_H

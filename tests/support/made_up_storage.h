@@ -5,6 +5,7 @@
 
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/rng.h"
 #include "scenarios/scenario.h"
 #include "scenarios/spec/spec.h"
 
@@ -35,6 +36,8 @@ struct storage {
     bool reads_unknown;       /* as of a loader that does not see what is read */
     uint32_t n_ranks;         /* that read at the same time; 0: one */
     double last_frac;         /* the last rank is given so much of its share; 0: all */
+    double rank_noise;        /* a rank's share differs by this factor in each repetition */
+    uint64_t repetition;      /* of any: what that noise is drawn by */
 };
 #define STEP_BYTES 1e7
 #define STEP_S 0.1
@@ -44,10 +47,12 @@ static inline json_t *made_up_ranks(const struct storage *s, uint32_t n_of_rank,
 {
     json_t *each = dlb_json_made(json_array());
     double share = s->bytes_per_s / s->n_ranks / (n_of_rank * STEP_BYTES / STEP_S);
+    struct dlb_rng rng = dlb_rng_seed(s->repetition, n_of_rank, s->n_ranks);
     *mean = 0;
     for (uint32_t i = 0; i < s->n_ranks; i++) {
         bool slow = s->last_frac > 0 && i == s->n_ranks - 1;
-        double au = fmin(1, slow ? share * s->last_frac : share);
+        double noise = exp(s->rank_noise * dlb_rng_normal(&rng));
+        double au = fmin(1, noise * (slow ? share * s->last_frac : share));
         dlb_json_append(each, dlb_json_made(json_pack("{sf}", "utilisation", au)));
         *mean += au / s->n_ranks;
     }
@@ -136,6 +141,7 @@ static inline struct dlb_cell_result result_of(const struct storage *s, const st
     if (s->fails_from && n >= s->fails_from)
         return failed(s->failure);
     struct storage slow = *s;
+    slow.repetition = s->repetition + task->block;
     if (s->turns_slow > 0 && task->block >= plan->n_blocks)
         slow.bytes_per_s /= s->turns_slow;
     if (s->one_slow > 0 && n == 3)

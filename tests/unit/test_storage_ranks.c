@@ -174,13 +174,36 @@ static void test_slow_rank(void **state)
     }
 }
 
+/* Ranks whose shares differ by chance: 8 of them would be fed 40 each; of the lowest of each
+ * repetition 38 are. One that gets half of its share decides as without noise. */
+static void test_noisy_ranks(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 10; i++) {
+        bool slow = i % 2;
+        struct storage s = {.bytes_per_s = 8 * 40.5 * 0.9 * STEP_BYTES / STEP_S,
+                            .cache = DLB_CACHE_COLD,
+                            .n_ranks = 8,
+                            .rank_noise = 0.03,
+                            .repetition = UINT64_C(1000) * i,
+                            .last_frac = slow ? 0.5 : 1};
+        struct outcome o;
+        execute(&o, &s, (const char *[]){"run.world=8", "run.repeats=3", NULL});
+        uint64_t n = dlb_json_u64(o.storage, "max_accelerators", 99), wanted = slow ? 20 : 40;
+        assert_in_range(n, wanted - 1, wanted + 1);
+        assert_true(dlb_json_u64(o.storage, "low", 99) <= wanted);
+        assert_true(dlb_json_u64(o.storage, "high", 0) >= wanted);
+        release(&o);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_epochs_last),    cmocka_unit_test(test_too_few_steps),
         cmocka_unit_test(test_samples_end_it), cmocka_unit_test(test_shards_end_it),
         cmocka_unit_test(test_notes),          cmocka_unit_test(test_headroom),
-        cmocka_unit_test(test_slow_rank),
+        cmocka_unit_test(test_slow_rank),      cmocka_unit_test(test_noisy_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
