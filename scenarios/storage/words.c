@@ -18,24 +18,27 @@ static const char *are(uint32_t n)
 }
 
 /* "H100 accelerators of resnet50 on each of 4 ranks (20 in all)", as far as there are such names
- * and ranks; for N of them. */
-static void name_accelerator(const struct dlb_storage_outcome *o, char *text, size_t n_text)
+ * and ranks; for n of them. */
+static void name_accelerator(const struct dlb_storage_outcome *o, uint32_t n_named, char *text,
+                             size_t n_text)
 {
     const struct dlb_workload_opts *workload = &o->plan->cells[0].spec->workload;
     const char *name = dlb_workload_accelerators[workload->accelerator];
     uint32_t n_ranks = dlb_storage_n_ranks(o);
-    char ranks[80] = "";
+    char all[40] = "", ranks[80] = "";
+    if (o->n > 0)
+        (void)snprintf(all, sizeof(all), " (%llu in all)", (unsigned long long)o->n * n_ranks);
     if (n_ranks > 1)
-        (void)snprintf(ranks, sizeof(ranks), " on each of %u ranks (%llu in all)", n_ranks,
-                       (unsigned long long)o->n * n_ranks);
+        (void)snprintf(ranks, sizeof(ranks), " on each of %u ranks%s", n_ranks, all);
     bool named = workload->accelerator > 0;
     size_t n = 0;
     if (named)
         for (; name[n] && n + 1 < n_text; n++)
             text[n] = name[n] >= 'a' && name[n] <= 'z' ? (char)(name[n] - 'a' + 'A') : name[n];
     text[n] = '\0';
-    (void)snprintf(text + n, n_text - n, "%saccelerator%s%s%.*s%s", named ? " " : "", plural(o->n),
-                   workload->name[0] ? " of " : "", DLB_CUT(workload->name, 60), ranks);
+    (void)snprintf(text + n, n_text - n, "%saccelerator%s%s%.*s%s", named ? " " : "",
+                   plural(n_named), workload->name[0] ? " of " : "", DLB_CUT(workload->name, 60),
+                   ranks);
 }
 
 /* Where the bytes came from if not from the storage, as a part of a sentence. */
@@ -84,7 +87,8 @@ void dlb_storage_words(const struct dlb_storage_outcome *o, struct dlb_judgement
     const char *from = fed_from(o);
     const char *each = o->plan->cells[0].spec->run.world > 1 ? " on every rank" : "";
     char what[200], range[120];
-    name_accelerator(o, what, sizeof(what));
+    bool none = s->capped && o->n == 0;
+    name_accelerator(o, none ? 1 : o->n, what, sizeof(what));
     say_range(o, range, sizeof(range));
     if (s->cut && !o->view.stopped)
         (void)snprintf(
@@ -97,9 +101,8 @@ void dlb_storage_words(const struct dlb_storage_outcome *o, struct dlb_judgement
         (void)snprintf(j->text, sizeof(j->text),
                        "Not settled: %u %s %s fed%s at %.0f%% utilisation%s when it ended.", o->n,
                        what, o->n == 1 ? "was" : "were", from, gate, each);
-    else if (s->capped && o->n == 0)
-        (void)snprintf(j->text, sizeof(j->text), "Not even one of %s could be run: %s.", what,
-                       o->why);
+    else if (none)
+        (void)snprintf(j->text, sizeof(j->text), "Not even one %s could be run: %s.", what, o->why);
     else if (s->capped)
         (void)snprintf(j->text, sizeof(j->text),
                        "At least %u %s %s fed%s at %.0f%% utilisation or more%s: %s.", o->n, what,

@@ -38,6 +38,7 @@ struct storage {
     double last_frac;         /* the last rank is given so much of its share; 0: all */
     double rank_noise;        /* a rank's share differs by this factor in each repetition */
     uint64_t repetition;      /* of any: what that noise is drawn by */
+    bool fails_later;         /* not in the first repetition of a number */
 };
 #define STEP_BYTES 1e7
 #define STEP_S 0.1
@@ -138,7 +139,7 @@ static inline struct dlb_cell_result result_of(const struct storage *s, const st
         return failed(DLB_ERR_WORKER);
     if (task->kind == DLB_TASK_CEILING)
         return measured(&fast, n, spec->device.step_ms > 0 ? STEP_S : STEP_S / 50);
-    if (s->fails_from && n >= s->fails_from)
+    if (s->fails_from && n >= s->fails_from && (!s->fails_later || task->block > 0))
         return failed(s->failure);
     struct storage slow = *s;
     slow.repetition = s->repetition + task->block;

@@ -197,6 +197,29 @@ static void test_noisy_ranks(void **state)
     }
 }
 
+/* One accelerator misses the gate, and then there is no memory for it. */
+static void test_not_even_one(void **state)
+{
+    (void)state;
+    struct storage s = {.bytes_per_s = 4 * 0.5 * STEP_BYTES / STEP_S,
+                        .cache = DLB_CACHE_COLD,
+                        .n_ranks = 4,
+                        .fails_from = 1,
+                        .fails_later = true,
+                        .failure = DLB_ERR_NOMEM};
+    struct outcome o;
+    execute(&o, &s, (const char *[]){"run.world=4", "workload.accelerator=h100", NULL});
+    assert_non_null(strstr(o.judgement.text, "one H100 accelerator of"));
+    assert_non_null(strstr(o.judgement.text, "each of 4 ranks"));
+    assert_null(strstr(o.judgement.text, "in all"));
+    release(&o);
+    s.fails_from = 0;
+    execute(&o, &s, (const char *[]){"run.world=4", NULL});
+    assert_non_null(strstr(o.judgement.text, "each of 4 ranks"));
+    assert_null(strstr(o.judgement.text, "in all"));
+    release(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +227,7 @@ int main(void)
         cmocka_unit_test(test_samples_end_it), cmocka_unit_test(test_shards_end_it),
         cmocka_unit_test(test_notes),          cmocka_unit_test(test_headroom),
         cmocka_unit_test(test_slow_rank),      cmocka_unit_test(test_noisy_ranks),
+        cmocka_unit_test(test_not_even_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
