@@ -17,34 +17,42 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HELLO_S 30  /* for all ranks to start, before rank 0 says that it waits */
-#define START_S 300 /* ... and before it ends the job */
-#define LATER_S 30  /* ... and after which another rank does, should rank 0 not be there */
-#define LOOK_MS 50  /* between looks whether the user wants an end */
-#define ROOM_MS 10  /* ... and whether the other process has read something */
+#define HELLO_S 30   /* for all ranks to start, before rank 0 says that it waits */
+#define START_S 300  /* ... and before it ends the job */
+#define LATER_S 30   /* ... and after which another rank does, should rank 0 not be there */
+#define LOOK_MS 50   /* between looks whether the user wants an end */
+#define ROOM_MS 10   /* ... and whether the other process has read something */
+#define REST_MS 2000 /* for the other process to read the rest, once nobody is to wait for it */
 
 struct head {
     uint32_t kind;
     uint64_t n_bytes;
 };
 
-/* Until there is room for more, or it is time to look. */
-static bool await_room(int fd, const struct dlb_ranks_idle *idle)
+struct patience {
+    const struct dlb_ranks_idle *idle; /* NULL: without end */
+    uint64_t until_ns;                 /* 0: idle has not yet said false */
+};
+
+/* Waits until there is room for more, or it is time to look. False: no longer. */
+static bool await_room(int fd, struct patience *patience)
 {
+    const struct dlb_ranks_idle *idle = patience->idle;
     struct pollfd wait = {.fd = fd, .events = POLLOUT};
     (void)poll(&wait, 1, ROOM_MS);
-    return idle->idle(idle->ctx);
+    if (patience->until_ns == 0 && !idle->idle(idle->ctx))
+        patience->until_ns = dlb_now_ns() + REST_MS * DLB_NS_PER_MS;
+    return patience->until_ns == 0 || dlb_now_ns() < patience->until_ns;
 }
 
-static bool send_all(int fd, const void *bytes, size_t n_bytes, const struct dlb_ranks_idle *idle)
+static bool send_all(int fd, const void *bytes, size_t n_bytes, struct patience *patience)
 {
     const char *at = bytes;
+    int flags = MSG_NOSIGNAL | (patience->idle ? MSG_DONTWAIT : 0);
     while (n_bytes > 0) {
-        ssize_t n = send(fd, at, n_bytes, MSG_NOSIGNAL | (idle ? MSG_DONTWAIT : 0));
-        bool full = n < 0 && idle && (errno == EAGAIN || errno == EWOULDBLOCK);
-        if (full && !await_room(fd, idle))
-            idle = NULL;
-        if (full || (n < 0 && errno == EINTR))
+        ssize_t n = send(fd, at, n_bytes, flags);
+        bool full = n < 0 && patience->idle && (errno == EAGAIN || errno == EWOULDBLOCK);
+        if (full ? await_room(fd, patience) : n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return false;
@@ -76,7 +84,12 @@ bool dlb_message_send_awake(int fd, enum dlb_message_kind kind, const void *byte
     memset(&head, 0, sizeof(head));
     head.kind = kind;
     head.n_bytes = n_bytes;
-    return send_all(fd, &head, sizeof(head), idle) && send_all(fd, bytes, n_bytes, idle);
+    struct patience patience = {.idle = idle};
+    bool sent =
+        send_all(fd, &head, sizeof(head), &patience) && send_all(fd, bytes, n_bytes, &patience);
+    if (!sent && idle)
+        (void)shutdown(fd, SHUT_WR); /* another message would be taken for the rest of this one */
+    return sent;
 }
 
 bool dlb_message_send(int fd, enum dlb_message_kind kind, const void *bytes, size_t n_bytes)

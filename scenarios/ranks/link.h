@@ -41,8 +41,9 @@ struct dlb_message {
 
 /* False: the other process is gone. */
 bool dlb_message_send(int fd, enum dlb_message_kind kind, const void *bytes, size_t n_bytes);
-/* Likewise. While the other process does not read, `idle` is called now and then; once it says
- * false, no more. */
+/* Likewise. While the other process does not read, `idle` is called now and then. Once it says
+ * false, no more, and the other process has 2 s to read the rest. False, too, if it has not: then
+ * nothing more can be sent, and it finds an end of file behind what it was sent. */
 bool dlb_message_send_awake(int fd, enum dlb_message_kind kind, const void *bytes, size_t n_bytes,
                             const struct dlb_ranks_idle *idle);
 /* Blocks. The caller frees out->bytes. */

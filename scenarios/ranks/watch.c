@@ -360,11 +360,12 @@ int dlb_ranks_watch_error(const struct dlb_ranks_watch *w, struct dlb_err *err)
     return dlb_fail(err, DLB_ERR_RANK_LOST, NULL, DLB_NO_OFFSET, "%s", w->lost.text);
 }
 
-/* Until the runner has ended. The others hear meanwhile that this rank lives: else they would name
- * it, not the one that is lost. */
+/* Until the runner has ended, or is stopped for longer than the deadline. The others hear meanwhile
+ * that this rank lives: else they would name it, not the one that is lost. */
 static void await_runner(struct dlb_ranks_watch *w, bool first)
 {
-    uint64_t start_ns = dlb_now_ns();
+    uint64_t start_ns = dlb_now_ns(), looked_ns = start_ns;
+    uint64_t moved_ns = w->awaits_order ? w->signs_ns : start_ns; /* when it was not stopped */
     struct dlb_ranks_note ignored;
     uint32_t from;
     /* A signal would end another rank's runner before it has cleared up, and a second one rank 0's
@@ -373,7 +374,12 @@ static void await_runner(struct dlb_ranks_watch *w, bool first)
     for (;;) {
         dlb_ranks_watch_reap(w, false);
         uint64_t now_ns = dlb_now_ns(), gone_ns = now_ns - start_ns;
-        if (w->runner_ended || gone_ns > RUNNER_S * DLB_NS_PER_S)
+        moved_ns = dlb_is_stopped(w->how->runner)
+                       ? dlb_pause_later(moved_ns, dlb_pause_ns(looked_ns, now_ns), now_ns)
+                       : now_ns;
+        looked_ns = now_ns;
+        if (w->runner_ended || gone_ns > RUNNER_S * DLB_NS_PER_S ||
+            now_ns - moved_ns > w->how->deadline_ns)
             return;
         if (!asked && gone_ns > ASK_S * DLB_NS_PER_S) {
             asked = w->interrupted = true;
@@ -387,6 +393,20 @@ static void await_runner(struct dlb_ranks_watch *w, bool first)
     }
 }
 
+static bool in_vain(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+/* To rank 0's runner, which may not read. */
+static bool tell_lost(const struct dlb_ranks_watch *w)
+{
+    const struct dlb_ranks_idle idle = {.idle = in_vain};
+    return dlb_message_send_awake(w->how->fd, DLB_SAY_LOST, w->lost.text, strlen(w->lost.text),
+                                  &idle);
+}
+
 void dlb_ranks_watch_end(struct dlb_ranks_watch *w)
 {
     bool first = w->ranks->rank() == 0;
@@ -397,8 +417,7 @@ void dlb_ranks_watch_end(struct dlb_ranks_watch *w)
         (void)snprintf(w->lost.text, sizeof(w->lost.text), "rank %u on %.64s: %s", w->ranks->rank(),
                        w->ranks->node(), mpi[0] ? mpi : "its runner ended early");
     if (first && !w->runner_ended)
-        w->reported =
-            dlb_message_send(w->how->fd, DLB_SAY_LOST, w->lost.text, strlen(w->lost.text));
+        w->reported = tell_lost(w);
     else
         (void)shutdown(w->how->fd, SHUT_RDWR); /* its runner ends its cell and removes its folder */
     await_runner(w, first);

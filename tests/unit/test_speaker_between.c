@@ -106,7 +106,7 @@ static void test_stopped(void **state)
 
 #define N_MUCH (FAKE_BYTES - 100)
 
-static int answer_much(struct dlb_link *link)
+static int send_much(struct dlb_link *link)
 {
     struct dlb_err err;
     char *text = calloc(1, N_MUCH + 1);
@@ -118,10 +118,17 @@ static int answer_much(struct dlb_link *link)
     code = code ? code : dlb_link_send(link, DLB_SAY_ANSWER, answer, &err) ? 15 : 0;
     json_decref(answer);
     free(text);
+    return code;
+}
+
+static int answer_much(struct dlb_link *link)
+{
+    int code = send_much(link);
     return code ? code : await_end(link);
 }
 
-static int stop_early(struct dlb_link *link)
+/* Rank 0, which does not read yet what the others answer. */
+static int command_early(struct dlb_link *link)
 {
     struct dlb_err err;
     json_t *doc = json_object();
@@ -129,7 +136,12 @@ static int stop_early(struct dlb_link *link)
     dlb_link_begin(link);
     int code = dlb_link_send(link, DLB_SAY_COMMAND, doc, &err) ? 16 : 0;
     json_decref(doc);
-    code = code ? code : answer_as(link, DLB_SAY_ANSWER);
+    return code ? code : answer_as(link, DLB_SAY_ANSWER);
+}
+
+static int stop_early(struct dlb_link *link)
+{
+    int code = command_early(link);
     (void)kill(getpid(), SIGSTOP);
     return code ? code : 17;
 }
@@ -144,6 +156,56 @@ static void test_stopped_before_it_reads(void **state)
     assert_int_equal(job_gave_up, 0);
     assert_non_null(strstr(job_why, "rank 0 on node0"));
     assert_non_null(strstr(job_why, "stopped by a signal"));
+}
+
+/* --- the same, and another rank is lost within the deadline: that one is named */
+
+static int answer_much_and_die(struct dlb_link *link)
+{
+    int code = send_much(link);
+    nap_ms(700); /* by then the answers are on their way */
+    (void)kill(getpid(), SIGKILL);
+    return code;
+}
+
+static void test_lost_before_it_reads(void **state)
+{
+    (void)state;
+    part_fn *const parts[] = {stop_early, answer_much, answer_much_and_die};
+    int codes[FAKE_RANKS];
+    uint64_t start_ns = dlb_now_ns();
+    assert_int_equal(count_notes(parts, codes), 0);
+    assert_true(dlb_now_ns() - start_ns < DEADLINE_NS + 6 * DLB_NS_PER_S);
+    assert_int_equal(codes[0], 92); /* killed */
+    assert_int_equal(job_gave_up, 0);
+    assert_non_null(strstr(job_why, "rank 2 on node2"));
+    assert_non_null(strstr(job_why, "SIGKILL"));
+}
+
+/* --- it reads late, but within a moment: it gets the answers, and then hears which rank is lost */
+
+static int read_late(struct dlb_link *link)
+{
+    struct dlb_err err;
+    struct dlb_message message;
+    int code = command_early(link);
+    nap_ms(1500);
+    if (code || dlb_link_await(link, DLB_SAY_ANSWERS, NULL, &message, &err))
+        return code ? code : 18;
+    free(message.bytes);
+    while (!dlb_link_look(link))
+        nap_ms(20);
+    return strstr(link->why.what, "rank 2 on node2") ? 19 : 20;
+}
+
+static void test_lost_while_it_is_late(void **state)
+{
+    (void)state;
+    part_fn *const parts[] = {read_late, answer_much, answer_much_and_die};
+    int codes[FAKE_RANKS];
+    (void)count_notes(parts, codes);
+    assert_int_equal(codes[0], 19);
+    assert_string_equal(job_why, ""); /* its runner has said it */
 }
 
 /* --- slow storage: a note, once, and the job goes on */
@@ -248,11 +310,49 @@ static void test_pause(void **state)
     expect_fine(codes);
 }
 
+/* --- a runner that does not read, and is not worth waiting for: an end of file follows */
+
+static bool never(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+static void test_not_read(void **state)
+{
+    const struct dlb_ranks_idle idle = {.idle = never};
+    const size_t n_much = 8 << 20;
+    struct dlb_link link;
+    struct dlb_message message;
+    struct dlb_err err;
+    int fd = -1;
+    char *much = calloc(1, n_much);
+    (void)state;
+    assert_non_null(much);
+    assert_int_equal(dlb_link_make(&link, &fd, &err), DLB_OK);
+    uint64_t start_ns = dlb_now_ns();
+    assert_true(dlb_message_send_awake(fd, DLB_SAY_LOST, much, 100, &idle));
+    assert_false(dlb_message_send_awake(fd, DLB_SAY_ANSWERS, much, n_much, &idle));
+    assert_false(dlb_message_send_awake(fd, DLB_SAY_LOST, much, 100, &idle));
+    assert_true(dlb_now_ns() - start_ns < 10 * DLB_NS_PER_S);
+    assert_true(dlb_message_receive(link.fd, &message));
+    assert_int_equal(message.n_bytes, 100);
+    free(message.bytes);
+    assert_false(dlb_message_receive(link.fd, &message));
+    free(much);
+    (void)close(fd);
+    (void)close(link.fd);
+    (void)close(link.meet_fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_stopped, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_stopped_before_it_reads, folder_make, folder_remove),
+        cmocka_unit_test(test_not_read),
+        cmocka_unit_test_setup_teardown(test_lost_before_it_reads, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(test_lost_while_it_is_late, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_slow, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_silent, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_working, folder_make, folder_remove),
