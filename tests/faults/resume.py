@@ -5,7 +5,7 @@
 
 A kill takes the program itself (program); a random process below it, and then the program (below); the program before it writes
 a record to its journal (write), or between this and the sync (sync); or that, and the record is cut at a random byte, as a power
-loss leaves it (power). Of each run it is checked that the next process goes on; that what was written of ended blocks is in the last journal
+loss leaves it (power); or the program while it writes what it measured so far, or the result (result). Of each run it is checked that the next process goes on; that what was written of ended blocks is in the last journal
 byte by byte; that each repetition counts once, and that the summary has just those; that the time counts on; and that no process,
 shared memory, scratch or temporary folder stays. At the end there is a table.
 """
@@ -30,7 +30,8 @@ DOUBLE = os.path.join(HERE, "../support/torch_double")
 LIMIT_S = 120
 SHARED = re.compile(r"dlbench|torch_")  # names of shared memory that dlbench and torch make
 MOST_KILLS = 4  # of one run
-TARGETS = ["program", "below", "write", "sync", "power"]
+TARGETS = ["program", "below", "write", "sync", "power", "result"]
+MOST_RESULTS = 4  # after each block, and at the end
 
 SYNTHETIC = ["--dataset.format", "synthetic", "--dataset.codec", "raw", "--generate.sample_bytes", "256", "--loader.batch_size", "16"]
 KINDS = {
@@ -150,6 +151,8 @@ class Trial:
         nth = self.rng.randrange(12)
         call = {"write": "write", "sync": "fsync", "power": "fsync"}.get(target)
         plant = call and f"at={call},in=look,path=/journal.jsonl,after={nth},effect=SIGKILL"
+        if target == "result":
+            plant = f"at=rename,in=look,path=summary.json,after={nth % MOST_RESULTS},effect=SIGKILL"
         child = self.start(plant)
         if not plant:
             time.sleep(self.rng.random() * length_s)
@@ -245,9 +248,11 @@ class Trial:
         spent = [r["elapsed_s"] for r in records[1:] if "elapsed_s" in r]
         if spent != sorted(spent):
             self.wrong.append("time went back")
+        # One that finds all of it measured only writes the result, and does not count as another process.
+        times = sum(r["is"] == "resumed" for r in records[1:])
         resumed = summary["resumed"]
-        if not resumed or resumed["unjudged_repetitions"] != lost:
-            self.wrong.append(f"{lost} repetitions do not count, the summary has {resumed}")
+        if ((resumed["times"], resumed["unjudged_repetitions"]) if resumed else (0, 0)) != (times, lost):
+            self.wrong.append(f"resumed {times} times, {lost} repetitions do not count: the summary has {resumed}")
         self.check_cells(summary, counted)
 
     def check_cells(self, summary, counted):
