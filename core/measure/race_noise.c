@@ -8,7 +8,8 @@
 #define T_FREEDOM 4.0      /* of Student's t: 95% efficient for normal noise, and t3 is near it */
 #define POOL_FREEDOM 8.0   /* what the pooled scatter weighs beside a cell's own, in runs */
 #define N_STARTS 4         /* rounds of least squares; */
-#define N_ROUNDS 12        /* then of EM: further ones change no digit that is shown */
+#define N_ROUNDS 200       /* then of EM, at most: where many runs were hit it begins far off */
+#define CONVERGED 1e-3     /* change of every scatter from which no digit that is shown changes */
 #define SCATTER_MIN 1e-4   /* of ln rate: no clock and no machine repeats better than 0.01% */
 #define INFORMATION_MAX 10 /* few residuals can be alike by chance */
 
@@ -52,11 +53,12 @@ static void fit_effects(struct fit *f)
         fit_one(f, f->block, b, false);
 }
 
-/* A step of EM for Student's t: weights of the residuals, then scatters. */
-static void fit_scatter(struct fit *f, double *sums)
+/* A step of EM for Student's t: weights of the residuals, then scatters. Returns by which part one
+ * of these changed at most. */
+static double fit_scatter(struct fit *f, double *sums)
 {
     uint32_t n_cells = f->data->n_cells;
-    double all = 0, share = f->n_free / f->n_obs;
+    double all = 0, share = f->n_free / f->n_obs, changed = 0;
     for (uint32_t c = 0; c < n_cells; c++) {
         sums[c] = 0;
         for (uint32_t b = 0; b < f->data->n_blocks; b++) {
@@ -72,8 +74,11 @@ static void fit_scatter(struct fit *f, double *sums)
     for (uint32_t c = 0; c < n_cells; c++) {
         double variance =
             (POOL_FREEDOM * all / f->n_free + sums[c]) / (POOL_FREEDOM + share * f->n_runs[c]);
-        f->scatter[c] = fmax(sqrt(variance), SCATTER_MIN);
+        double scatter = fmax(sqrt(variance), SCATTER_MIN);
+        changed = fmax(changed, fabs(scatter / f->scatter[c] - 1));
+        f->scatter[c] = scatter;
     }
+    return changed;
 }
 
 /* Of an estimate of location by these weights, for a run with weight and scatter 1:
@@ -136,8 +141,9 @@ struct dlb_race_noise dlb_race_noise_of(const struct dlb_race_data *data)
                     .block = memory + 4 * (size_t)n_cells,
                     .weight = dlb_mem_array((size_t)n_cells * data->n_blocks, sizeof(double))};
     start(&f);
-    for (int round = 0; round < N_ROUNDS; round++) {
-        fit_scatter(&f, memory + 3 * (size_t)n_cells);
+    double changed = INFINITY;
+    for (int round = 0; round < N_ROUNDS && changed > CONVERGED; round++) {
+        changed = fit_scatter(&f, memory + 3 * (size_t)n_cells);
         fit_effects(&f);
     }
     double each = information(&f), variance = 0;

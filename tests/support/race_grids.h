@@ -158,8 +158,9 @@ static inline double grid_run(struct grid *g, uint32_t cell, double drift, bool 
 static inline uint32_t grid_best_value(const struct grid *g)
 {
     uint32_t best = 0;
-    while (g->truth[best] < g->best)
-        best++;
+    for (uint32_t c = 1; c < GRID_CELLS; c++)
+        if (g->truth[c] > g->truth[best])
+            best = c;
     return g->levels[best * (g->of->one_key ? 1 : 2)];
 }
 
