@@ -174,16 +174,6 @@ static void run_those_that_race(struct dlb_race *race)
         race->cells[c].runs = race->cells[c].state == DLB_RACE_RACING;
 }
 
-static bool first_blocks(struct dlb_race *race, const struct dlb_race_budget *budget)
-{
-    if (race->n_blocks == 0)
-        run_those_that_race(race);
-    else
-        dlb_race_screen(race);
-    uint32_t n = dlb_race_block_runs(race);
-    return n > 0 && affords(budget, 1, n) ? true : stop_undecided(race, DLB_RACE_BUDGET);
-}
-
 static bool has_failed(const struct dlb_race *race, int64_t cell)
 {
     return cell >= 0 && race->cells[cell].state == DLB_RACE_FAILED;
@@ -240,6 +230,21 @@ static bool race_on(struct dlb_race *race, const struct dlb_race_budget *budget)
     if (found >= 0 && affords_fresh(race, budget, 0, 0))
         return start_fresh(race, found);
     return stop_undecided(race, noise ? DLB_RACE_NOISE : DLB_RACE_BUDGET);
+}
+
+/* Before the first look. */
+static bool first_blocks(struct dlb_race *race, const struct dlb_race_budget *budget)
+{
+    if (race->n_blocks == 0)
+        run_those_that_race(race);
+    else
+        dlb_race_screen(race);
+    uint32_t n = dlb_race_block_runs(race);
+    if (n > 0 && affords(budget, 1, n))
+        return true;
+    if (race->n_blocks >= DLB_RACE_FIRST_LOOK)
+        return race_on(race, budget);
+    return stop_undecided(race, DLB_RACE_BUDGET);
 }
 
 bool dlb_race_next(struct dlb_race *race, struct dlb_race_budget budget)

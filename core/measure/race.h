@@ -60,7 +60,8 @@ struct dlb_race_budget {
 
 enum dlb_race_state {
     DLB_RACE_RACING,
-    DLB_RACE_SCREENED, /* rests: it may be good, but cannot be much better than the leader */
+    DLB_RACE_SCREENED, /* rests, but for what confirms that or runs beside the others: it may be
+                          good, but cannot be much better than the leader */
     DLB_RACE_DROPPED,  /* improbable to be within the tolerance of the best */
     DLB_RACE_FINALIST,
     DLB_RACE_FAILED, /* has no rates, or none that can be judged */
@@ -112,7 +113,7 @@ struct dlb_race {
     uint32_t n_blocks;           /* recorded, fresh ones included */
     double *ln_rate;             /* [n_blocks][n_cells]; owned */
     uint32_t n_looked;           /* blocks at the last look */
-    uint32_t first_look;         /* blocks before it */
+    uint32_t first_look;         /* blocks before it, if the budget affords them */
 
     int64_t leader;               /* cell; -1: none */
     int64_t recommended, rival;   /* likewise; set in the last phase and when decided */

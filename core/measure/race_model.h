@@ -43,7 +43,8 @@ void dlb_race_noise_free(struct dlb_race_noise *noise);
 /* Draws of true ln rates, but for a constant of each draw: [n_draws][n_cells]. */
 struct dlb_race_draws {
     double *rate;        /* from the posterior; owned, and the others are parts of it */
-    double *usual;       /* if the cell is no exception */
+    double *usual;       /* if the cell is no exception, or with the wide prior if it almost
+                            certainly is one */
     double *exceptional; /* if it is one */
 };
 

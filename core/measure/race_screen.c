@@ -29,6 +29,7 @@ static double limit_of(const struct dlb_race *race, uint32_t block)
     return second + log(DLB_RACE_FAR);
 }
 
+/* Cells that failed count with the rates that they had. */
 static bool is_far_behind(const struct dlb_race *race, uint32_t key, uint32_t level)
 {
     uint32_t n = 0;
@@ -36,14 +37,25 @@ static bool is_far_behind(const struct dlb_race *race, uint32_t key, uint32_t le
         double limit = limit_of(race, b);
         for (uint32_t c = 0; c < race->input.n_cells; c++) {
             double rate = ln_rate_of(race, b, c);
-            if (level_of(race, c, key) != level || race->cells[c].state == DLB_RACE_FAILED)
+            bool ran = isfinite(rate), due = b == 0 && race->cells[c].state != DLB_RACE_FAILED;
+            if (level_of(race, c, key) != level || (!ran && !due))
                 continue;
-            if (b == 0 ? !(rate < limit) : rate >= limit)
+            if (!ran || rate >= limit)
                 return false;
             n += b == 0;
         }
     }
     return n > 1;
+}
+
+/* Whether a cell with this value of the key has run behind the first block. */
+static bool ran_again(const struct dlb_race *race, uint32_t key, uint32_t level)
+{
+    for (uint32_t b = 1; b < race->n_blocks; b++)
+        for (uint32_t c = 0; c < race->input.n_cells; c++)
+            if (level_of(race, c, key) == level && isfinite(ln_rate_of(race, b, c)))
+                return true;
+    return false;
 }
 
 static bool rests(const struct dlb_race *race, uint32_t cell)
@@ -70,31 +82,37 @@ static int64_t fastest_screened(const struct dlb_race *race, int64_t key, uint32
     return found;
 }
 
-/* To the second block. */
-static void run_one_of_each_value(struct dlb_race *race)
+/* One cell of each value that only the first block has seen runs. Returns whether there are any. */
+static bool confirm_values(struct dlb_race *race)
 {
+    bool any = false;
     for (uint32_t c = 0; c < race->input.n_cells; c++)
         for (uint32_t k = 0; k < race->input.n_keys; k++) {
             uint32_t level = level_of(race, c, k);
-            if (race->cells[c].state == DLB_RACE_SCREENED && is_far_behind(race, k, level) &&
-                fastest_screened(race, k, level) == c)
-                race->cells[c].runs = true;
+            if (race->cells[c].state != DLB_RACE_SCREENED || !is_far_behind(race, k, level) ||
+                ran_again(race, k, level) || fastest_screened(race, k, level) != c)
+                continue;
+            race->cells[c].runs = any = true;
         }
+    return any;
 }
 
 void dlb_race_screen(struct dlb_race *race)
 {
+    bool later = false;
     for (uint32_t c = 0; c < race->input.n_cells; c++) {
         struct dlb_race_cell *cell = &race->cells[c];
         enum dlb_race_state was = cell->state;
         if (was != DLB_RACE_FAILED)
             cell->state = rests(race, c) ? DLB_RACE_SCREENED : DLB_RACE_RACING;
         if (was == DLB_RACE_SCREENED && cell->state == DLB_RACE_RACING)
-            race->first_look = DLB_RACE_FIRST_LOOK + 1;
+            later = true;
         cell->runs = cell->state == DLB_RACE_RACING;
     }
-    if (race->n_blocks == 1)
-        run_one_of_each_value(race);
+    if (confirm_values(race) && race->n_blocks > 1)
+        later = true;
+    if (later)
+        race->first_look = DLB_RACE_FIRST_LOOK + 1;
     int64_t c;
     for (uint32_t n = dlb_race_block_runs(race);
          n < DLB_RACE_ALONGSIDE && (c = fastest_screened(race, -1, 0)) >= 0; n++)

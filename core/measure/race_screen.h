@@ -7,7 +7,8 @@
  * first block the cells of such values are DLB_RACE_SCREENED, but for one of each value, its
  * fastest, which runs once more: a disturbance may have hit several runs in a row. If that run is
  * not far behind, its value's cells race on, and the first look is a block later: of two runs that
- * differ so much none could tell which was hit. Six cells run at least, where there are as many. */
+ * differ so much none could tell which was hit. So it is where that run failed, and another one
+ * confirms. Six cells run at least, where there are as many. */
 #ifndef DLB_CORE_MEASURE_RACE_SCREEN_H
 #define DLB_CORE_MEASURE_RACE_SCREEN_H
 
@@ -16,7 +17,7 @@
 /* Of the rate of its block. docs/measurement.md has what it does to races. */
 #define DLB_RACE_FAR 0.33
 
-/* Says which cells rest and which run, behind the first or the second block. */
+/* Says which cells rest and which run, behind a block before the first look. */
 void dlb_race_screen(struct dlb_race *race);
 
 #endif
