@@ -88,9 +88,10 @@ static void rates(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
     dlb_text_fold(out, line, 0, n_columns);
     if (json_is_false(json_object_get(doc, "ranks_together")))
         dlb_text_fold(out,
-                      "Some ranks had ended while others still measured, so that the ranks' rates "
-                      "are not of one load: the rate of all is not their sum, but all samples over "
-                      "the window of the slowest rank (ranks_together).",
+                      "Not all ranks loaded until all had measured: they train whole epochs, the "
+                      "cache is cold, or their data ended before. So the rate of all is not the "
+                      "sum of theirs, but all samples over the window of the slowest rank "
+                      "(ranks_together).",
                       0, n_columns);
     if (!json_is_object(barrier))
         return;

@@ -97,6 +97,8 @@ bool dlb_pace_is_stationary(const struct dlb_pace *pace)
 static void join_paces(struct dlb_pace *into, const struct dlb_pace *more)
 {
     into->n_cycles += more->n_cycles;
+    into->round = more->round > into->round ? more->round : into->round;
+    into->n_epoch_batches = fmin(into->n_epoch_batches, more->n_epoch_batches);
     into->whole_rounds = into->whole_rounds && more->whole_rounds;
     into->drained_frac = fmax(into->drained_frac, more->drained_frac);
     if (dlb_pace_tells_trend(more) &&

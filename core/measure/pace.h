@@ -98,8 +98,10 @@ bool dlb_pace_tells_trend(const struct dlb_pace *pace);
 bool dlb_pace_is_stationary(const struct dlb_pace *pace);
 
 /* What several accelerators did at once, or several ranks with `of` accelerators each (NULL: one
- * each): the rate of a stretch, samples / ns for each accelerator, is the mean of theirs, and so are
- * its shares. A stretch that one of them lacks is empty. The trend is the largest. n: 1 at least. */
+ * each): the rate of a stretch, samples / ns for each accelerator, is the mean of theirs, and so
+ * are its shares. A stretch that one of them lacks is empty. The trend and the round are the
+ * largest, the epoch is the shortest: with shards that are divided unevenly they differ. n: 1 at
+ * least. */
 void dlb_paces_add_up(const struct dlb_pace *each, const uint32_t *of, uint32_t n,
                       struct dlb_pace *total);
 

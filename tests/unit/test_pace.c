@@ -353,9 +353,16 @@ static void short_windows_tell_nothing(void **state)
     assert_int_equal(window.share.n_steps, 32);
     assert_true(dlb_pace_tells_trend(&window.pace) && dlb_pace_is_stationary(&window.pace));
     assert_true(window.pace.drained_frac == 0);
-    /* Of several accelerators, those that can tell do. */
+    /* Of several accelerators, those that can tell do. Who is the first makes no difference. */
     each[1] = window.pace;
-    dlb_paces_add_up(each, NULL, 2, &sum);
+    each[1].round = 3;
+    each[1].n_epoch_batches = 90;
+    for (int turned = 0; turned < 2; turned++) {
+        const struct dlb_pace both[2] = {each[turned], each[!turned]};
+        dlb_paces_add_up(both, NULL, 2, &sum);
+        assert_int_equal(sum.round, 8);
+        assert_true(sum.n_epoch_batches == 90);
+    }
     assert_true(dlb_pace_tells_trend(&sum) && sum.trend == window.pace.trend);
     assert_true(sum.drained_frac == 0);
     dlb_window_free(&window);
