@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cmake --install puts a program that runs from any folder, and all that belongs to it; cpack makes a package of the same files.
 . "$(dirname "$0")/lib.sh"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+. "$(dirname "$0")/../mpi/launchers.sh"
 
 build=$(dirname "$dlbench")
 [ -e "$build/cmake_install.cmake" ] || { echo "not shown: $build is no build folder"; finish; }
@@ -61,9 +61,9 @@ if command -v cpack >/dev/null && command -v dpkg-deb >/dev/null && command -v d
 
         # Below one folder, the program finds the module of the package, and no other.
         command -v "mpirun.$mpi" >/dev/null || continue
-        ranks=("mpirun.$mpi" -np 2 unpacked/usr/bin/dlbench run --set dataset.format=synthetic --set dataset.codec=raw --set run.repeats=1
+        launcher "$mpi" 2
+        ranks=("${launch[@]}" unpacked/usr/bin/dlbench run --set dataset.format=synthetic --set dataset.codec=raw --set run.repeats=1
             --set generate.samples=320 --set generate.sample_bytes=64 --set loader.batch_size=16 --set device.step_ms=0 --json)
-        [ "$mpi" = mpich ] || ranks=("${ranks[0]}" --oversubscribe "${ranks[@]:1}")
         run "${ranks[@]}"
         expect [ "$code" -ne 0 ]
         expect_err 'E_RANKS_NO_MODULE'

@@ -1,13 +1,8 @@
 # shellcheck shell=bash
 # Shared by the tests of ranks; sourced after tests/cli/lib.sh and tests/cli/measure.sh.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+. "$(dirname "${BASH_SOURCE[0]}")/launchers.sh"
 n_ranks=4 verb=run
 through=() # a program that starts each rank, with its arguments
-
-if [ "${DLB_SANITIZE-}" = thread ]; then
-    export TSAN_OPTIONS="${TSAN_OPTIONS-} suppressions=$DLB_SOURCE_DIR/tests/tsan.supp"
-    export UCX_MEM_EVENTS=no # MPICH's UCX hooks madvise, and is called in a thread that the sanitizer has already closed: a crash inside of it
-fi
 
 # The implementations that this build has a module for, and whose launcher is there.
 find_mpi() {
@@ -17,12 +12,6 @@ find_mpi() {
     done
     [ ${#implementations[@]} -gt 0 ] || skip "neither Open MPI nor MPICH with its mpirun"
     [ "${CI-}" != true ] || [ ${#implementations[@]} -eq 2 ] || failed "in CI both Open MPI and MPICH are tested, not only ${implementations[*]}"
-}
-
-# Sets launch to the command that starts so many ranks.
-launcher() { # implementation, number of ranks
-    launch=("mpirun.$1" -np "$2")
-    [ "$1" = mpich ] || launch=("mpirun.$1" --oversubscribe -np "$2")
 }
 
 # A run of minutes: pid, and the result's folder in results/NAME.
