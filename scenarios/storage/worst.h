@@ -5,6 +5,11 @@
  * choice of its own rank. Repetitions are two halves, and each half has the rank that was fed worst
  * in the other one. Of equal ranks its values are as high there as any rank's.
  *
+ * A starved rank counts, though it be another one in each repetition. Where the lowest rank of a
+ * repetition is lower than chance makes the lowest of R ranks, its value is that repetition's.
+ * Where the lowest ranks of all repetitions together are, each repetition has the value of its
+ * lowest. Chance is what ranks usually differ by, from the middle one.
+ *
  * Only repetitions in which some rank missed the gate choose, since below the knee all ranks are
  * fed alike. A rank's share is its utilisation over the middle one of the ranks in that repetition;
  * the rank with the lowest median of shares is the one. */
@@ -20,8 +25,8 @@ struct dlb_worst {
     double gate;
 };
 
-/* values: [n_reps] of the chosen ranks. Where the other half has nothing to choose by, the lowest
- * of all ranks. */
+/* values: [n_reps] of the chosen ranks. The lowest of all ranks where one was starved, and where
+ * the other half has nothing to choose by. */
 void dlb_worst_values(const struct dlb_worst *worst, double *values);
 
 #endif

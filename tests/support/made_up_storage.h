@@ -36,6 +36,7 @@ struct storage {
     bool reads_unknown;       /* as of a loader that does not see what is read */
     uint32_t n_ranks;         /* that read at the same time; 0: one */
     double last_frac;         /* the last rank is given so much of its share; 0: all */
+    bool in_turns;            /* in each repetition another rank is the last one */
     double rank_noise;        /* a rank's share differs by this factor in each repetition */
     uint64_t repetition;      /* of any: what that noise is drawn by */
     bool fails_later;         /* not in the first repetition of a number */
@@ -49,9 +50,10 @@ static inline json_t *made_up_ranks(const struct storage *s, uint32_t n_of_rank,
     json_t *each = dlb_json_made(json_array());
     double share = s->bytes_per_s / s->n_ranks / (n_of_rank * STEP_BYTES / STEP_S);
     struct dlb_rng rng = dlb_rng_seed(s->repetition, n_of_rank, s->n_ranks);
+    uint32_t last = s->in_turns ? (uint32_t)(s->repetition % s->n_ranks) : s->n_ranks - 1;
     *mean = 0;
     for (uint32_t i = 0; i < s->n_ranks; i++) {
-        bool slow = s->last_frac > 0 && i == s->n_ranks - 1;
+        bool slow = s->last_frac > 0 && i == last;
         double noise = exp(s->rank_noise * dlb_rng_normal(&rng));
         double au = fmin(1, noise * (slow ? share * s->last_frac : share));
         dlb_json_append(each, dlb_json_made(json_pack("{sf}", "utilisation", au)));

@@ -197,6 +197,21 @@ static void test_noisy_ranks(void **state)
     }
 }
 
+/* As test_slow_rank, but another rank in each repetition: never is every rank fed more. */
+static void test_slow_in_turns(void **state)
+{
+    (void)state;
+    struct storage s = {.bytes_per_s = 8 * 11.5 * 0.9 * STEP_BYTES / STEP_S,
+                        .cache = DLB_CACHE_COLD,
+                        .n_ranks = 8,
+                        .last_frac = 0.5,
+                        .in_turns = true};
+    struct outcome o;
+    execute(&o, &s, (const char *[]){"run.world=8", "run.repeats=3", NULL});
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 5);
+    release(&o);
+}
+
 /* One accelerator misses the gate, and then there is no memory for it. */
 static void test_not_even_one(void **state)
 {
@@ -227,7 +242,7 @@ int main(void)
         cmocka_unit_test(test_samples_end_it), cmocka_unit_test(test_shards_end_it),
         cmocka_unit_test(test_notes),          cmocka_unit_test(test_headroom),
         cmocka_unit_test(test_slow_rank),      cmocka_unit_test(test_noisy_ranks),
-        cmocka_unit_test(test_not_even_one),
+        cmocka_unit_test(test_slow_in_turns),  cmocka_unit_test(test_not_even_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
