@@ -11,6 +11,7 @@
 #define LEAST_NOISE 0.001 /* a repetition is not known better than this */
 #define WIDER 1.2         /* of the squares: plain t-tests held 90% at 10% noise, simulated */
 #define LEAST_FAR 0.05    /* from a median, where repetitions agree */
+#define LEAST_AU 1e-3
 #define N_FIGURES 2
 #define N_SCAN 24
 #define N_HALVINGS 16
@@ -59,12 +60,12 @@ static double lack_ss(const struct data *d, const struct curve *c, double at)
 
 static double ln_value(const struct dlb_knee_point *p, uint32_t i)
 {
-    return log(fmax(p->au[i], 1e-3));
+    return log(fmax(p->au[i], LEAST_AU));
 }
 
 static double ln_median(const struct dlb_knee_point *p)
 {
-    return log(fmax(dlb_median(p->au, p->n_values), 1e-3));
+    return log(fmax(dlb_median(p->au, p->n_values), LEAST_AU));
 }
 
 /* How far a repetition may be from its number's median: eight times the usual distance of those
@@ -239,4 +240,13 @@ void dlb_knee_fit(const struct dlb_knee_point *points, uint32_t n_points, double
                              .lack_of_fit_p = lack_of_fit_p(&d, lack[best]),
                              .n_values = (uint32_t)d.n_values,
                              .n_left_out = d.n_left_out};
+}
+
+double dlb_knee_off(const struct dlb_knee *knee, double gate, uint32_t n, double au)
+{
+    struct curve c = curve_of(knee->sharpness, gate);
+    double at = log(knee->at), ln_n = log(n), steep = steepness(&c, ln_n, at);
+    return steep < steepness(&c, at, at) / 2
+               ? (double)NAN
+               : (log(fmax(au, LEAST_AU)) - ln_au(&c, ln_n, at)) / steep;
 }

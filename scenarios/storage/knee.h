@@ -42,4 +42,9 @@ struct dlb_knee {
 void dlb_knee_fit(const struct dlb_knee_point *points, uint32_t n_points, double gate,
                   struct dlb_knee *out);
 
+/* How far, in ln n, the fitted curve would have to move to pass through this utilisation of n
+ * accelerators; negative: to fewer. NaN where the curve is less than half as steep as at the gate:
+ * what the storage gives does not show there. */
+double dlb_knee_off(const struct dlb_knee *knee, double gate, uint32_t n, double au);
+
 #endif

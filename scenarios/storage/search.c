@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #define MAX_FITTED 128
+#define MAX_FITTED_VALUES 1024
 #define MOST_NOISE 0.25 /* beyond, repetitions decide and no curve */
 /* Of the crossing: where a number tells most about it, whatever the knee. */
 #define FROM 0.95
@@ -148,6 +149,37 @@ uint32_t dlb_search_kept_above(const struct dlb_search *s, uint32_t *missed)
     return *missed > 0 && highest > *missed ? highest : 0;
 }
 
+static bool is_near(const struct dlb_search_point *p, uint32_t border)
+{
+    return !p->impossible && p->n_values > 0 && 2 * p->n >= border && p->n / 2 <= border;
+}
+
+/* How far, in ln n, the rank's crossing is from the curve's: the median of its repetitions. NaN
+ * where none shows it. */
+static double rank_off(const struct dlb_search *s, uint32_t border, const struct dlb_knee *knee,
+                       uint32_t rank)
+{
+    double off[MAX_FITTED_VALUES];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n_points; i++) {
+        const struct dlb_search_point *p = &s->points[i];
+        for (uint32_t k = 0; is_near(p, border) && k < n_counted(s, p); k++)
+            if (n < MAX_FITTED_VALUES)
+                off[n++] = dlb_knee_off(knee, s->gate, p->n, p->rank_au[k * s->n_ranks + rank]);
+    }
+    return dlb_median(off, n);
+}
+
+/* Another rank than the chosen one may be fed worst: the interval reaches down as far as that of
+ * any of them would. */
+static void widen(const struct dlb_search *s, uint32_t border, struct dlb_knee *knee)
+{
+    double least = 0;
+    for (uint32_t rank = 0; rank < s->n_ranks; rank++)
+        least = fmin(least, rank_off(s, border, knee, rank));
+    knee->low *= exp(least);
+}
+
 /* What the fit may use: numbers from half of the border to twice of it. */
 static void fit(const struct dlb_search *s, uint32_t border, struct dlb_knee *knee)
 {
@@ -155,10 +187,12 @@ static void fit(const struct dlb_search *s, uint32_t border, struct dlb_knee *kn
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->n_points && n < MAX_FITTED; i++) {
         const struct dlb_search_point *p = &s->points[i];
-        if (!p->impossible && p->n_values > 0 && 2 * p->n >= border && p->n / 2 <= border)
+        if (is_near(p, border))
             points[n++] = (struct dlb_knee_point){p->n, n_counted(s, p), p->au};
     }
     dlb_knee_fit(points, n, s->gate, knee);
+    if (knee->fitted)
+        widen(s, border, knee);
 }
 
 static uint32_t n_fitted_values(const struct dlb_search *s, uint32_t border)

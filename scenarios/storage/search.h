@@ -9,6 +9,10 @@
  * farther from the crossing, where the curve is known least. That goes on until the interval holds
  * one number, or the values are spent. N is the curve's, and N and N + 1 are repeated.
  *
+ * Over ranks `au` is that of the rank that the caller has chosen (worst.h). Another one may be fed
+ * less. How far its crossing is from the curve's is the median of its repetitions, and the interval
+ * reaches down as far as that of the lowest rank would.
+ *
  * Where no curve describes what was measured, the repetitions decide. A number's verdict is its
  * median's, and N is the largest below the first that misses the gate. `low` is the largest number
  * up to N of which every repetition kept the gate, `high` the largest of all of which at least one
@@ -28,7 +32,8 @@
 struct dlb_search_point {
     uint32_t n; /* accelerators */
     uint32_t n_values;
-    const double *au; /* [n_values] one per repetition, in their order */
+    const double *au;      /* [n_values] one per repetition, in their order */
+    const double *rank_au; /* [n_values][n_ranks] over ranks, else NULL */
     bool impossible; /* this machine lacks memory or descriptors for it: counts as missing the gate,
                         is never repeated */
 };
@@ -38,7 +43,8 @@ struct dlb_search {
     uint32_t max_n, repeats;               /* both at least 1 */
     const struct dlb_search_point *points; /* [n_points] each n once, in any order */
     uint32_t n_points;
-    bool spent; /* there is no time left: end with what there is */
+    uint32_t n_ranks; /* 0: one process, or `au` is not chosen among them */
+    bool spent;       /* there is no time left: end with what there is */
 };
 
 struct dlb_search_step {

@@ -133,21 +133,24 @@ static void take(struct dlb_storage_view *view, const struct dlb_cell_result *re
 static void choose_ranks(struct dlb_storage_view *view, const struct taken *taken)
 {
     uint32_t n_ranks = taken->n > 0 ? dlb_cell_result_n_ranks(taken->rep[0]) : 1;
-    double *au = dlb_mem_array((size_t)taken->n * n_ranks, sizeof(*au));
-    bool alike = n_ranks > 1;
-    for (uint32_t i = 0; alike && i < taken->n; i++) {
-        alike = dlb_cell_result_n_ranks(taken->rep[i]) == n_ranks;
-        if (alike)
-            dlb_cell_result_rank_utilisations(taken->rep[i], au + (size_t)i * n_ranks);
+    if (n_ranks == 1)
+        return;
+    view->rank_au = dlb_mem_array((size_t)taken->n * n_ranks, sizeof(*view->rank_au));
+    for (uint32_t i = 0; i < taken->n; i++) {
+        if (dlb_cell_result_n_ranks(taken->rep[i]) != n_ranks)
+            return;
+        dlb_cell_result_rank_utilisations(taken->rep[i], view->rank_au + (size_t)i * n_ranks);
     }
-    if (alike)
-        dlb_worst_values(&(struct dlb_worst){.n_reps = taken->n,
-                                             .n_ranks = n_ranks,
-                                             .au = au,
-                                             .half = taken->half,
-                                             .gate = view->search.gate},
-                         view->values);
-    free(au);
+    dlb_worst_values(&(struct dlb_worst){.n_reps = taken->n,
+                                         .n_ranks = n_ranks,
+                                         .au = view->rank_au,
+                                         .half = taken->half,
+                                         .gate = view->search.gate},
+                     view->values);
+    view->search.n_ranks = n_ranks;
+    for (uint32_t i = 0; i < view->search.n_points; i++)
+        view->points[i].rank_au =
+            view->rank_au + (size_t)(view->points[i].au - view->values) * n_ranks;
 }
 
 void dlb_storage_view_open(struct dlb_storage_view *view, const struct dlb_plan *plan,
@@ -191,5 +194,6 @@ void dlb_storage_view_close(struct dlb_storage_view *view)
 {
     free(view->points);
     free(view->values);
+    free(view->rank_au);
     *view = (struct dlb_storage_view){0};
 }

@@ -1,6 +1,6 @@
 /* A storage plan's results, as the search sees them: cell i is point i. Repetitions in turns with
  * another program (block >= n_blocks) are ignored. Over ranks a repetition's value is that of the
- * rank that is fed worst (worst.h).
+ * rank that worst.h chooses.
  *
  * Floor 4. Pure. */
 #ifndef DLB_SCENARIOS_STORAGE_VIEW_H
@@ -12,7 +12,7 @@
 struct dlb_storage_view {
     struct dlb_search search;
     struct dlb_search_point *points; /* [plan->n_cells]; owned */
-    double *values;                  /* what they point to; owned */
+    double *values, *rank_au;        /* what they point to; owned */
     /* A cell failed for another reason than memory: larger numbers would fail, too. */
     bool stopped;
 };

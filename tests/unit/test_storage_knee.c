@@ -91,6 +91,28 @@ static void test_a_slow_moment_is_left_out(void **state)
 }
 
 /* Too little, or no gate to cross: no curve, and no figures. */
+/* A storage of 5% less, seen from the curve: where it limits, and not below the knee. */
+static void test_off(void **state)
+{
+    (void)state;
+    static struct measured m;
+    const double sharpnesses[] = {4, INFINITY};
+    for (int k = 0; k < 2; k++) {
+        struct dlb_knee knee;
+        double p = sharpnesses[k];
+        measure(&m, 24, p, 0, 1);
+        dlb_knee_fit(m.points, N_NUMBERS, 0.9, &knee);
+        for (int i = 0; i < N_NUMBERS; i++) {
+            double au = utilisation(numbers[i], 24 * 0.95, p);
+            double off = dlb_knee_off(&knee, 0.9, numbers[i], au);
+            if (numbers[i] >= 26)
+                assert_true(fabs(off - log(0.95)) < (isinf(p) ? 1e-3 : 0.01));
+            else if (numbers[i] == 16)
+                assert_true(isnan(off));
+        }
+    }
+}
+
 static void test_nothing_to_fit(void **state)
 {
     (void)state;
@@ -118,6 +140,7 @@ int main(void)
         cmocka_unit_test(test_finds_crossing_and_sharpness),
         cmocka_unit_test(test_lack_of_fit),
         cmocka_unit_test(test_a_slow_moment_is_left_out),
+        cmocka_unit_test(test_off),
         cmocka_unit_test(test_nothing_to_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

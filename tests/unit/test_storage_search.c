@@ -21,12 +21,13 @@ struct storage {
     uint32_t refuses_from; /* impossible from here on; 0: never */
     uint32_t dip;          /* one number that is bad, though larger ones are not */
     uint32_t blip;         /* one number whose first repetition is bad */
+    double other;          /* what another rank gets, of the chosen one's; 0: one process */
     struct dlb_rng rng;
 };
 
 struct searched {
     struct dlb_search_point points[MAX_POINTS];
-    double au[MAX_POINTS][REPEATS];
+    double au[MAX_POINTS][REPEATS], rank_au[MAX_POINTS][REPEATS][2];
     uint32_t n_points, n_measured;
     struct dlb_search_step end;
 };
@@ -47,7 +48,7 @@ static void measure(struct searched *found, struct storage *s, uint32_t n)
     assert_true(i < MAX_POINTS);
     struct dlb_search_point *p = &found->points[i];
     if (i == found->n_points) {
-        *p = (struct dlb_search_point){.n = n, .au = found->au[i]};
+        *p = (struct dlb_search_point){.n = n, .au = found->au[i], .rank_au = found->rank_au[i][0]};
         found->n_points++;
     }
     found->n_measured++;
@@ -57,6 +58,8 @@ static void measure(struct searched *found, struct storage *s, uint32_t n)
     }
     assert_true(p->n_values < REPEATS); /* or it would go on for ever */
     found->au[i][p->n_values] = au_of(s, n, p->n_values);
+    found->rank_au[i][p->n_values][0] = found->au[i][p->n_values];
+    found->rank_au[i][p->n_values][1] = fmin(1, s->other * s->exact / n);
     p->n_values++;
 }
 
@@ -68,7 +71,8 @@ static void search(struct searched *found, struct storage *s, uint32_t max_n)
                                  .max_n = max_n,
                                  .repeats = REPEATS,
                                  .points = found->points,
-                                 .n_points = found->n_points};
+                                 .n_points = found->n_points,
+                                 .n_ranks = s->other > 0 ? 2 : 0};
         dlb_search_next(&how, &found->end);
         if (found->end.done)
             return;
@@ -91,6 +95,21 @@ static void test_finds_the_exact_number(void **state)
         assert_false(found.end.capped);
         /* A ramp, a bisection, and two settled: log2 twice, and no more. */
         assert_in_range(found.n_measured, 1, 2 * 8 + 2 * REPEATS + 2);
+    }
+}
+
+/* The interval holds what N is of another rank that is fed less, and of none that is fed more. */
+static void test_another_rank(void **state)
+{
+    (void)state;
+    static struct searched found;
+    for (int k = 0; k < 2; k++) {
+        struct storage s = {.exact = 64.5 * GATE, .other = k == 0 ? 0.95 : 1.05};
+        search(&found, &s, 1000);
+        assert_true(found.end.fitted);
+        assert_int_equal(found.end.best, 64);
+        assert_int_equal(found.end.low, k == 0 ? 61 : 64);
+        assert_int_equal(found.end.high, 64);
     }
 }
 
@@ -297,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_finds_the_exact_number),
+        cmocka_unit_test(test_another_rank),
         cmocka_unit_test(test_ends_at_the_most),
         cmocka_unit_test(test_noise_widens_the_bounds),
         cmocka_unit_test(test_bounds_hold_the_truth),
