@@ -109,6 +109,13 @@ static bool run_of_six(uint32_t cell)
     return cell % HALF == 6;
 }
 
+/* 100, but of the cells of six workers. */
+static void rates_with_six_at(double *rate, double six)
+{
+    for (uint32_t c = 0; c < N; c++)
+        rate[c] = run_of_six(c) ? six : 100;
+}
+
 /* Both runs of six workers, which are the best, were hit. One of them runs again and shows it. */
 static void a_value_that_was_hit_runs_on(void **state)
 {
@@ -116,10 +123,8 @@ static void a_value_that_was_hit_runs_on(void **state)
     struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
     struct dlb_race race;
     double rate[N], first[N];
-    for (uint32_t c = 0; c < N; c++) {
-        rate[c] = run_of_six(c) ? 110 : 100;
-        first[c] = run_of_six(c) ? 27 : 100;
-    }
+    rates_with_six_at(rate, 110);
+    rates_with_six_at(first, 27);
     run_first_block(&race, first);
     assert_int_equal(race.cells[6].state, DLB_RACE_SCREENED);
     assert_int_equal(race.cells[13].state, DLB_RACE_SCREENED);
@@ -146,10 +151,8 @@ static void a_later_look_is_not_lost(void **state)
     struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
     struct dlb_race race;
     double rate[N], first[N];
-    for (uint32_t c = 0; c < N; c++) {
-        rate[c] = 100;
-        first[c] = run_of_six(c) ? 27 : 100;
-    }
+    rates_with_six_at(rate, 100);
+    rates_with_six_at(first, 27);
     run_first_block(&race, first);
     run_block(&race, rate, 0.01, &rng);
     assert_true(dlb_race_next(&race, DLB_RACE_RUNS(N)));
@@ -168,10 +171,9 @@ static void a_confirmation_that_failed_is_made_up_for(void **state)
     struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
     struct dlb_race race;
     double rate[N], first[N];
-    for (uint32_t c = 0; c < N; c++) {
-        rate[c] = 100;
+    rates_with_six_at(rate, 100);
+    for (uint32_t c = 0; c < N; c++)
         first[c] = c < HALF ? 100 : 20 + c;
-    }
     run_first_block(&race, first);
     for (uint32_t c = HALF; c < N; c++)
         assert_int_equal(race.cells[c].runs, c == N - 1);
