@@ -67,17 +67,20 @@ def hold_drivers():
     return held
 
 
-def cell_processes():
-    """Those that measure, by their command line: what the program calls itself by."""
+def watched_cells(proc="/proc"):
+    """Processes that measure, by their command line, and have a library of compute-sanitizer in their memory."""
     found = set()
-    for path in glob.glob("/proc/[0-9]*/cmdline"):
+    for path in glob.glob(proc + "/[0-9]*/cmdline"):
         try:
             with open(path, "rb") as file:
                 words = file.read().split(b"\0")
+            if b"cell" not in words[1:2] or b"--result" not in words:
+                continue
+            with open(os.path.join(os.path.dirname(path), "maps"), errors="replace") as file:
+                if "sanitizer" in file.read():
+                    found.add(int(path.split("/")[-2]))
         except OSError:  # it has ended
             continue
-        if b"cell" in words[1:2] and b"--result" in words:
-            found.add(int(path.split("/")[2]))
     return found
 
 

@@ -108,6 +108,7 @@ class Training:
         for workers, pin in self.cells:
             batches, warmup = self.length(workers)
             _, cell = self.b.run({
+                "device.kind": "emulated",  # such a cell's batches stay in the interpreter
                 "dataset.path": self.images, "loader.kind": "torch", "loader.batch_size": self.batch, "loader.num_workers": workers,
                 "loader.pin_memory": pin, "loader.prefetch_factor": 2, "loader.persistent_workers": workers > 0, "device.prefetch": 1,
                 "device.host_busy_frac": round(self.host["host_busy_frac"], 4), "device.step_source": self.calibrated["target"],

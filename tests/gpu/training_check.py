@@ -62,6 +62,7 @@ class Planted(program.Bench):
         self.left_s -= 1
         if self.left_s < 0:
             raise program.OutOfTime("planted")
+        assert options["device.kind"] == "emulated", options  # no torch cell runs on a GPU
         assert options["device.step_ms"] == 12.5 and options["device.host_busy_frac"] == 0.5 and options["loader.kind"] == "torch"
         per_epoch = 2048 // options["loader.batch_size"]
         assert options["run.epochs"] * per_epoch > options["run.max_batches"] + options["run.warmup_batches"]

@@ -107,16 +107,30 @@ static void a_note_of_all_steps(void **state)
     json_decref(notes);
 }
 
-/* Calibrated as asked; steps of 1 ms then took took_ns, and the driver may know why. */
-static void slow_says(double took_ns, const char *nvml, const char *code, const char *figures)
+/* Calibrated as asked; steps then took took_ns, and the driver may know why. */
+static void ran_says(double asked_ns, double took_ns, const char *nvml, const char *code,
+                     const char *figures)
 {
-    struct measured m = step(1e6, 1e6, 2e4);
+    struct measured m = step(asked_ns, asked_ns, asked_ns / 50);
     m.result.device.gpu =
-        json_pack("{s{sf, sf}, so}", "run", "step_asked_ns", 1e6, "step_took_ns", took_ns, "nvml",
-                  nvml ? json_loads(nvml, 0, NULL) : json_null());
+        json_pack("{s{sf, sf}, so}", "run", "step_asked_ns", asked_ns, "step_took_ns", took_ns,
+                  "nvml", nvml ? json_loads(nvml, 0, NULL) : json_null());
     assert_non_null(m.result.device.gpu);
     says(m, code, figures);
     json_decref(m.result.device.gpu);
+}
+
+static void slow_says(double took_ns, const char *nvml, const char *code, const char *figures)
+{
+    ran_says(1e6, took_ns, nvml, code, figures);
+}
+
+/* A launch's share of a short step is no slow GPU. */
+static void a_short_step(void **state)
+{
+    (void)state;
+    ran_says(2e4, 2.24e4, NULL, NULL, NULL);
+    ran_says(2e4, 2.4e4, NULL, "STEP_OFF", "+20.0%");
 }
 
 static void a_gpu_that_slows_down(void **state)
@@ -247,6 +261,7 @@ int main(void)
         cmocka_unit_test(a_step_that_is_not_what_was_asked),
         cmocka_unit_test(a_note_of_all_steps),
         cmocka_unit_test(a_gpu_that_slows_down),
+        cmocka_unit_test(a_short_step),
         cmocka_unit_test(a_step_that_was_not_set),
         cmocka_unit_test(nothing_is_said_of_one_that_is),
         cmocka_unit_test(stolen_time),
