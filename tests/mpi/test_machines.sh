@@ -47,8 +47,13 @@ run "$dlbench" run "${work[@]}" --run-name one --json
 json_get "$out" "$sums" >one.sums
 for mpi in "${implementations[@]}"; do
     launcher "$mpi" "$n_ranks"
-    run "${launch[@]}" "$dlbench" run "${work[@]}" --run-name "$mpi"
-    expect_exit 0
+    # --- MPI_Finalize of MPICH before 4.2 hangs in about half of such jobs until its 10 s are over
+    for _ in 1 2 3 4; do
+        start_s=$SECONDS
+        run "${launch[@]}" "$dlbench" run "${work[@]}" --run-name "$mpi" --overwrite
+        expect_exit 0
+        expect [ $((SECONDS - start_s)) -lt 9 ]
+    done
     valid_summary "results/$mpi/summary.json"
     json_get "results/$mpi/summary.json" "$sums" >many.sums
     expect cmp -s one.sums many.sums

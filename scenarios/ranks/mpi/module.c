@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #define SLEEP_MIN_NS 5000
@@ -34,6 +35,7 @@ static struct sent {
 } * notes; /* never freed: MPI may still send them when the process ends */
 static int n_notes;
 static char failed[MPI_MAX_ERROR_STRING + 64];
+static int launcher_fd = -1; /* of MPICH's launcher, where MPI_Finalize is left out */
 
 /* Whether the call of this name worked; the first that did not is kept. */
 static bool worked(int rc, const char *call)
@@ -81,6 +83,30 @@ static void meet(void *from, void *into, int *n, MPI_Datatype *type)
     }
 }
 
+/* MPI_Finalize of MPICH before 4.2 hangs over UCX and TCP: a rank that waits for the others no
+ * longer answers those that still disconnect (https://github.com/pmodels/mpich/pull/6596). */
+static int find_launcher(void)
+{
+#ifdef MPICH_NUMVERSION
+    const char *fd = getenv("MPI_LOCALNRANKS") ? getenv("PMI_FD") : NULL; /* mpirun's, not srun's */
+    return fd && MPICH_NUMVERSION < 40200000 ? atoi(fd) : -1;
+#else
+    return -1;
+#endif
+}
+
+/* One line to the launcher, and the one that it answers. Waits. */
+static bool ask_launcher(const char *line)
+{
+    char c = 0;
+    if (send(launcher_fd, line, strlen(line), MSG_NOSIGNAL) != (ssize_t)strlen(line))
+        return false;
+    while (c != '\n')
+        if (recv(launcher_fd, &c, 1, 0) != 1)
+            return false;
+    return true;
+}
+
 static bool make_notes(void)
 {
     n_notes = N_NOTES + 2 * n_ranks;
@@ -94,6 +120,7 @@ static bool open_mpi(const struct dlb_ranks_idle *how, char *why, size_t n_why)
 {
     int given = 0, length = 0;
     idle = *how;
+    launcher_fd = find_launcher();
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS ||
         MPI_Comm_dup(MPI_COMM_WORLD, &control) != MPI_SUCCESS ||
         MPI_Comm_dup(MPI_COMM_WORLD, &rounds) != MPI_SUCCESS ||
@@ -306,12 +333,22 @@ static void abort_mpi(int code)
     (void)MPI_Abort(MPI_COMM_WORLD, code);
 }
 
+/* In place of MPI_Finalize: what it says to the launcher (in the protocol PMI-1), without
+ * disconnecting. No rank ends before all are here, and nothing is on its way. */
+static bool end_without_mpi(void)
+{
+    return launcher_fd >= 0 && barrier() && ask_launcher("cmd=barrier_in\n") &&
+           ask_launcher("cmd=finalize\n");
+}
+
 static void close_mpi(void)
 {
     struct dlb_ranks_note note;
     uint32_t from;
     while (heard(&note, &from)) /* nothing that was sent is left */
         ;
+    if (end_without_mpi())
+        return;
     (void)MPI_Op_free(&meet_op);
     (void)MPI_Type_free(&word_type);
     (void)MPI_Comm_free(&rounds);
