@@ -8,10 +8,9 @@
 
 #include <jansson.h>
 
-/* Appends STEP_OFF, if steps of any cell were 2% off or more, on average over the run (then 3 us at
- * least) or when they were calibrated. It names the cell that was furthest off, and what the driver
- * knows of the cause.
- */
+/* Appends STEP_OFF, if steps of any cell were 2% off or more, on average over the run (3 us
+ * longer at least, if they were calibrated well) or when they were calibrated. It names the cell
+ * that was furthest off, and what the driver knows of the cause. */
 void dlb_note_steps(const struct dlb_judgement *j, json_t *notes);
 
 #endif

@@ -125,22 +125,26 @@ assert checks.torch_peer(b, "copy")[0] == {}
 
 clean, found = "========= ERROR SUMMARY: 0 errors\n", "========= RACECHECK SUMMARY: 3 hazards displayed (3 errors, 0 warnings)\n"
 refused = "========= Error: Device not supported. Please refer to the documentation\n"
-assert checks.judge_watched(0, "", [clean], {2}) == ("0 errors", True, "")
-assert checks.judge_watched(9, "", [clean, found], {2})[:2] == ("3 errors", False)
-assert checks.judge_watched(3, "it failed", [clean], {2})[1:] == (False, "exit code 3: it failed")
-assert checks.judge_watched(0, "", [clean], set())[1] is False  # the measuring process was not watched
-assert checks.judge_watched(1, "planted", [], {2})[1] is False
-assert checks.judge_watched(1, "permission denied", ["a permission that the program lacks\n"], {2})[1] is False
-assert checks.judge_watched(1, "", [refused + clean], {2})[:2] == ("not run", None)
-watched = "7f00 r-xp /opt/compute-sanitizer/libsanitizer-collection.so\n"
-for pid, words, maps in ((7, "dlbench cell --spec a --result b", watched), (8, "dlbench cell --spec a --result b", "7f00 r-xp /lib/libc.so.6\n"),
-                         (9, "dlbench run --result b", watched)):
+watched, preloaded = {2: {"libsanitizer-collection.so", "libInterceptorInjectionTarget.so"}}, {2: {"libInterceptorInjectionTarget.so"}}
+assert checks.judge_watched(0, "", {1: clean}, watched) == ("0 errors", True, "")
+assert checks.judge_watched(9, "", {1: clean, 2: found}, watched)[:2] == ("3 errors", False)
+assert checks.judge_watched(3, "it failed", {1: clean}, watched)[1:] == (False, "exit code 3: it failed")
+assert checks.judge_watched(0, "", {1: clean, 2: clean}, watched)[1] is True
+assert checks.judge_watched(0, "", {1: clean, 3: clean}, watched)[1] is False  # a log for each, and none of the measuring process
+for cells in ({}, {2: set()}, preloaded):  # the measuring process was not watched
+    assert checks.judge_watched(0, "", {1: clean}, cells)[1] is False
+assert checks.judge_watched(1, "planted", {}, watched)[1] is False
+assert checks.judge_watched(1, "permission denied", {2: "a permission that the program lacks\n"}, watched)[1] is False
+assert checks.judge_watched(1, "", {2: refused + clean}, watched)[:2] == ("not run", None)
+for pid, words, maps in ((7, "dlbench cell --spec a --result b", "7f00 r-xp 1 08:01 5 /opt/compute-sanitizer/libsanitizer-collection.so\n"),
+                         (8, "dlbench cell --spec a --result b", "7f00 r-xp 1 08:01 5 /opt/compute-sanitizer/bin/other.so\n"),
+                         (9, "dlbench run --result b", "7f00 r-xp 1 08:01 5 /opt/libsanitizer-collection.so\n")):
     os.makedirs(f"proc/{pid}")
     with open(f"proc/{pid}/cmdline", "wb") as file:
         file.write(words.replace(" ", "\0").encode() + b"\0")
     with open(f"proc/{pid}/maps", "w") as file:
         file.write(maps)
-assert program.watched_cells("proc") == {7}
+assert program.watchers_of_cells("proc") == {7: {"libsanitizer-collection.so"}, 8: set()}
 
 # In compute mode "exclusive process" one process at a time has the GPU.
 class Planted(program.Bench):

@@ -4,6 +4,7 @@ import glob
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -67,9 +68,9 @@ def hold_drivers():
     return held
 
 
-def watched_cells(proc="/proc"):
-    """Processes that measure, by their command line, and have a library of compute-sanitizer in their memory."""
-    found = set()
+def watchers_of_cells(proc="/proc"):
+    """Of each process that measures, by its command line: the libraries of compute-sanitizer in its memory."""
+    found = {}
     for path in glob.glob(proc + "/[0-9]*/cmdline"):
         try:
             with open(path, "rb") as file:
@@ -77,8 +78,7 @@ def watched_cells(proc="/proc"):
             if b"cell" not in words[1:2] or b"--result" not in words:
                 continue
             with open(os.path.join(os.path.dirname(path), "maps"), errors="replace") as file:
-                if "sanitizer" in file.read():
-                    found.add(int(path.split("/")[-2]))
+                found[int(path.split("/")[-2])] = set(re.findall(r"/(lib[^/\s]*(?:[Ss]anitizer|Injection)[^/\s]*)$", file.read(), re.M))
         except OSError:  # it has ended
             continue
     return found

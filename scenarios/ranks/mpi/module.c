@@ -5,6 +5,7 @@
  * collective is started without blocking, and tested between sleeps that grow. */
 #include "scenarios/ranks/ranks.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <mpi.h>
 #include <sched.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <time.h>
 
 #define SLEEP_MIN_NS 5000
@@ -85,26 +87,41 @@ static void meet(void *from, void *into, int *n, MPI_Datatype *type)
 
 /* MPI_Finalize of MPICH before 4.2 hangs over UCX and TCP: a rank that waits for the others no
  * longer answers those that still disconnect (https://github.com/pmodels/mpich/pull/6596). */
-static int find_launcher(void)
+static bool finalize_hangs(void)
 {
-#ifdef MPICH_NUMVERSION
-    const char *fd = getenv("MPI_LOCALNRANKS") ? getenv("PMI_FD") : NULL; /* mpirun's, not srun's */
-    return fd && MPICH_NUMVERSION < 40200000 ? atoi(fd) : -1;
-#else
-    return -1;
-#endif
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int n = 0, major = 0, minor = 0;
+    return MPI_Get_library_version(text, &n) == MPI_SUCCESS &&
+           sscanf(text, "MPICH Version: %d.%d", &major, &minor) == 2 && strstr(text, "ch4:ucx") &&
+           (major < 4 || (major == 4 && minor < 2));
 }
 
-/* One line to the launcher, and the one that it answers. Waits. */
-static bool ask_launcher(const char *line)
+/* The connection to mpirun (srun has none of this kind); -1: none, or MPI closes as it should. */
+static int find_launcher(void)
 {
-    char c = 0;
-    if (send(launcher_fd, line, strlen(line), MSG_NOSIGNAL) != (ssize_t)strlen(line))
-        return false;
-    while (c != '\n')
-        if (recv(launcher_fd, &c, 1, 0) != 1)
+    const char *text = getenv("MPI_LOCALNRANKS") ? getenv("PMI_FD") : NULL;
+    char *end = NULL;
+    long fd = text ? strtol(text, &end, 10) : -1;
+    if (!text || end == text || *end != '\0' || fd <= 2 || fd >= INT_MAX || !finalize_hangs())
+        return -1;
+    return (int)fd;
+}
+
+/* One line to the launcher; true: it answers with this one. Waits. */
+static bool ask_launcher(const char *line, const char *answer)
+{
+    char text[256] = "";
+    size_t n = 0;
+    while (send(launcher_fd, line, strlen(line), MSG_NOSIGNAL) < 0)
+        if (errno != EINTR)
             return false;
-    return true;
+    while (n + 1 < sizeof(text) && !strchr(text, '\n')) {
+        ssize_t got = recv(launcher_fd, text + n, 1, 0);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return false;
+        n += got > 0;
+    }
+    return strncmp(text, answer, strlen(answer)) == 0;
 }
 
 static bool make_notes(void)
@@ -116,17 +133,25 @@ static bool make_notes(void)
     return notes != NULL;
 }
 
+/* All ranks close in the same way, or none would end. */
+static bool agree_on_end(void)
+{
+    int fd = find_launcher(), least = -1;
+    bool done = MPI_Allreduce(&fd, &least, 1, MPI_INT, MPI_MIN, control) == MPI_SUCCESS;
+    launcher_fd = least < 0 ? -1 : fd;
+    return done;
+}
+
 static bool open_mpi(const struct dlb_ranks_idle *how, char *why, size_t n_why)
 {
     int given = 0, length = 0;
     idle = *how;
-    launcher_fd = find_launcher();
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS ||
         MPI_Comm_dup(MPI_COMM_WORLD, &control) != MPI_SUCCESS ||
         MPI_Comm_dup(MPI_COMM_WORLD, &rounds) != MPI_SUCCESS ||
         MPI_Type_contiguous(sizeof(struct dlb_ranks_word) / 8, MPI_INT64_T, &word_type) ||
         MPI_Type_commit(&word_type) || MPI_Op_create(meet, 1, &meet_op) != MPI_SUCCESS ||
-        MPI_Comm_size(control, &n_ranks) != MPI_SUCCESS || !make_notes()) {
+        MPI_Comm_size(control, &n_ranks) != MPI_SUCCESS || !make_notes() || !agree_on_end()) {
         (void)snprintf(why, n_why, "MPI cannot be initialised");
         return false;
     }
@@ -333,12 +358,19 @@ static void abort_mpi(int code)
     (void)MPI_Abort(MPI_COMM_WORLD, code);
 }
 
-/* In place of MPI_Finalize: what it says to the launcher (in the protocol PMI-1), without
- * disconnecting. No rank ends before all are here, and nothing is on its way. */
-static bool end_without_mpi(void)
+static bool go_on(void *ctx)
 {
-    return launcher_fd >= 0 && barrier() && ask_launcher("cmd=barrier_in\n") &&
-           ask_launcher("cmd=finalize\n");
+    (void)ctx;
+    return true;
+}
+
+/* In place of MPI_Finalize: what it says to the launcher (in the protocol PMI-1), without
+ * disconnecting. No rank ends before all are here, and nothing that one waits for is on its way. */
+static void end_without_mpi(void)
+{
+    idle.idle = go_on; /* there is no runner any more */
+    (void)(barrier() && ask_launcher("cmd=barrier_in\n", "cmd=barrier_out") &&
+           ask_launcher("cmd=finalize\n", "cmd=finalize_ack"));
 }
 
 static void close_mpi(void)
@@ -347,8 +379,10 @@ static void close_mpi(void)
     uint32_t from;
     while (heard(&note, &from)) /* nothing that was sent is left */
         ;
-    if (end_without_mpi())
+    if (launcher_fd >= 0) {
+        end_without_mpi();
         return;
+    }
     (void)MPI_Op_free(&meet_op);
     (void)MPI_Type_free(&word_type);
     (void)MPI_Comm_free(&rounds);
