@@ -54,7 +54,7 @@ for mpi in "${implementations[@]}"; do
     # --- Ctrl-C: a partial result, with which --resume goes on
     start_measured "$mpi" ctrl-c
     kill -INT "$pid"
-    expect_end 10 ctrl-c ctrl-c
+    expect_end 10 ctrl-c launcher
     expect [ "$(json_get results/ctrl-c/summary.json '(d["partial"], len(d["ranks"]))')" = '(True, 4)' ]
     launcher "$mpi" 3
     run "${launch[@]}" "$dlbench" run --resume results/ctrl-c
@@ -67,7 +67,7 @@ for mpi in "${implementations[@]}"; do
     # --- the scheduler's SIGTERM, to the launcher
     start_ranks "$mpi" term
     kill -TERM "$pid"
-    expect_end 10 term
+    expect_end 10 term launcher
     expect [ "$(json_get results/term/summary.json '(d["partial"], len(d["ranks"]))')" = '(True, 4)' ]
     rm -rf results/term
 

@@ -16,7 +16,7 @@ for mpi in "${implementations[@]}"; do
     kill -CONT "$stopped"
     sleep 2
     kill -INT "$pid"
-    expect_end 10 cell ctrl-c
+    expect_end 10 cell launcher
     expect [ "$(json_get results/cell/summary.json '(d["partial"], len(d["ranks"]))')" = '(True, 4)' ]
     rm -rf results/cell
 done
@@ -32,6 +32,6 @@ await_err 75 "rank [0-3] on .*in (open|read|pread|stat)\(\) of $mnt/"
 kill -CONT "$server"
 sleep 1
 kill -INT "$pid"
-expect_end 20 storage ctrl-c
+expect_end 20 storage launcher
 unmount_slow
 finish

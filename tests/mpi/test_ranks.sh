@@ -74,7 +74,7 @@ for mpi in "${implementations[@]}"; do
     gpus=$(for p in $(cells_of gpus); do tr '\0' '\n' <"/proc/$p/environ" | sed -n 's/^CUDA_VISIBLE_DEVICES=//p'; done | sort)
     expect [ "$(tr '\n' ' ' <<<"$gpus")" = '4 5 6 7 ' ]
     kill -INT "$pid"
-    expect_end 10 gpus ctrl-c
+    expect_end 10 gpus launcher
     rm -rf results/gpus
 
     # --- refused: the launcher's numbers set by hand; a program without its module
