@@ -111,9 +111,9 @@ static void a_note_of_all_steps(void **state)
 static void ran_says(struct measured m, double took_ns, const char *nvml, const char *code,
                      const char *figures)
 {
-    m.result.device.gpu = json_pack("{s{sf, sf}, so}", "run", "step_asked_ns",
-                                    m.result.device.step_asked_ns, "step_took_ns", took_ns, "nvml",
-                                    nvml ? json_loads(nvml, 0, NULL) : json_null());
+    m.result.device.gpu =
+        json_pack("{s{sf, sf}, so}", "run", "step_asked_ns", m.result.device.step_asked_ns,
+                  "step_took_ns", took_ns, "nvml", nvml ? json_loads(nvml, 0, NULL) : json_null());
     assert_non_null(m.result.device.gpu);
     says(m, code, figures);
     json_decref(m.result.device.gpu);
