@@ -9,8 +9,9 @@
 
 /* Chosen by simulation: docs/measurement.md. */
 #define EARLY 1.0     /* probability that ends the race before its budget: all draws */
-#define CHOOSE 0.97   /* probability of what is chosen when the budget ends */
+#define CHOOSE 0.94   /* probability of what is chosen when the budget ends */
 #define MISSES 0.05   /* share of the intervals of the loss */
+#define WIDEST 4      /* tolerances to either side: a wider interval of the loss is no answer */
 #define NOISE_FROM 11 /* blocks before that is said */
 
 /* However certain the model is then: fresh runs have contradicted it. */
@@ -21,7 +22,7 @@
 static int64_t choose(const struct dlb_race *race)
 {
     double most = dlb_race_highest(race);
-    return most < CHOOSE ? -1 : dlb_race_smallest(race, fmin(most, DLB_RACE_DECIDE));
+    return most < CHOOSE ? -1 : dlb_race_smallest(race, fmin(most, DLB_RACE_PREFER));
 }
 
 /* The best of the others, among those that survive or, where none does, those that were dropped. */
@@ -108,9 +109,9 @@ static bool affords_fresh(const struct dlb_race *race, const struct dlb_race_bud
     return affords(budget, n_blocks, n_runs + 2 * n_fresh);
 }
 
-static void settle(struct dlb_race *race, const struct dlb_race_interval *loss, double misses)
+static void settle(struct dlb_race *race, const struct dlb_race_fresh *fresh, double misses)
 {
-    race->loss_frac = *loss;
+    race->loss_frac = fresh->loss;
     race->loss_level = 1 - misses;
     race->probability = race->cells[race->recommended].probability;
     race->cells[race->recommended].state = DLB_RACE_FINALIST;
@@ -118,11 +119,17 @@ static void settle(struct dlb_race *race, const struct dlb_race_interval *loss, 
         race->cells[race->rival].state = DLB_RACE_FINALIST;
 }
 
-/* Whether the fresh pairs, and all runs together, leave the recommended cell good enough. */
-static bool is_left(const struct dlb_race *race, const struct dlb_race_interval *loss)
+static bool is_contradicted(const struct dlb_race *race, const struct dlb_race_fresh *fresh)
 {
-    bool loses = isnan(loss->median) || (loss->median > race->input.tolerance && loss->low > 0);
-    return !loses && dlb_race_survives(race, (uint32_t)race->recommended) &&
+    const struct dlb_race_interval *loss = &fresh->loss;
+    return isnan(loss->median) || (loss->median > race->input.tolerance && loss->low > 0);
+}
+
+/* Whether the fresh pairs, and all runs together, leave the recommended cell good enough. */
+static bool is_left(const struct dlb_race *race, const struct dlb_race_fresh *fresh)
+{
+    return !is_contradicted(race, fresh) && fresh->half <= WIDEST * race->input.tolerance &&
+           dlb_race_survives(race, (uint32_t)race->recommended) &&
            race->cells[race->recommended].probability >= DLB_RACE_DECIDE;
 }
 
@@ -133,33 +140,44 @@ static void change_places(struct dlb_race *race)
     race->rival = given_up;
 }
 
-/* Where the rival is smaller and as good, or the last phase was against the recommended cell and
- * there is none to come: the rival was chosen beforehand, too, and ran in the same pairs. */
+/* The smaller one of the two, if it is probable enough, else the more probable one. */
+static bool prefers_rival(const struct dlb_race *race)
+{
+    uint32_t rival = (uint32_t)race->rival, chosen = (uint32_t)race->recommended;
+    double of_rival = race->cells[rival].probability, of_chosen = race->cells[chosen].probability;
+    if (!dlb_race_survives(race, rival) || !dlb_race_survives(race, chosen))
+        return dlb_race_survives(race, rival);
+    if (dlb_race_is_smaller(race, rival, chosen))
+        return of_rival >= fmin(of_chosen, DLB_RACE_PREFER);
+    return of_chosen < fmin(of_rival, DLB_RACE_PREFER);
+}
+
+/* The rival was chosen beforehand, too, and ran in the same pairs. */
 static bool turn_to_rival(struct dlb_race *race)
 {
     double misses = MISSES / 2; /* it could be either's */
-    if (dlb_race_smallest(race, DLB_RACE_DECIDE) != race->rival)
-        return false;
     change_places(race);
-    struct dlb_race_interval loss = dlb_race_fresh_loss(race, misses);
-    if (is_left(race, &loss)) {
-        settle(race, &loss, misses);
+    struct dlb_race_fresh fresh = dlb_race_fresh_loss(race, misses);
+    if (is_left(race, &fresh)) {
+        settle(race, &fresh, misses);
         return true;
     }
     change_places(race);
     return false;
 }
 
-/* After the last phase. Its blocks count for the model, too. */
+/* After the last phase. Its blocks count for the model, too. Where it was against the recommended
+ * cell, the race goes on, if it can: all that was known before may be wrong. */
 static bool confirm(struct dlb_race *race, const struct dlb_race_budget *budget)
 {
-    struct dlb_race_interval loss = dlb_race_fresh_loss(race, MISSES);
+    struct dlb_race_fresh fresh = dlb_race_fresh_loss(race, MISSES);
+    bool goes_on = is_contradicted(race, &fresh) && affords_fresh(race, budget, 0, 0);
     dlb_race_look(race);
     race->n_fresh = 0;
-    if (dlb_race_is_smaller(race, (uint32_t)race->rival, race->recommended) && turn_to_rival(race))
+    if (!goes_on && prefers_rival(race) && turn_to_rival(race))
         return true;
-    if (is_left(race, &loss)) {
-        settle(race, &loss, MISSES);
+    if (is_left(race, &fresh)) {
+        settle(race, &fresh, MISSES);
         return true;
     }
     if (!affords_fresh(race, budget, 0, 0) && turn_to_rival(race))

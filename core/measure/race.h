@@ -22,12 +22,13 @@
  * screened: they rest, and run again if a later leader makes them matter.
  *
  * Once the leader is certain, it is chosen; once what is left is only enough for the last phase,
- * the smallest certain cell, or else the most probable one. It and its rival (the best of the
- * others) run afresh, in pairs. The interval of its loss is of these runs alone: figures that also
- * chose a cell flatter it. If the fresh figures contradict the choice, or all runs together leave
- * it less than DLB_RACE_DECIDE, the race goes on. The rival is recommended if it is then the
- * smallest cell with DLB_RACE_DECIDE, and either smaller than the choice, or nothing is left for
- * going on.
+ * the smallest cell with DLB_RACE_PREFER, or else the most probable one. It and its rival (the best
+ * of the others) run afresh, in pairs. The interval of its loss is of these runs alone: figures
+ * that also chose a cell flatter it. Of the two the smaller one is recommended if it then has
+ * DLB_RACE_PREFER, else the more probable one. It must have DLB_RACE_DECIDE, the fresh figures must
+ * not contradict it, and their interval must not be wider than four tolerances to either side. If
+ * that is not so, the race goes on; where nothing is left for going on, the other one is
+ * recommended, if it is so of that.
  *
  * Sources: racing with blocks is Maron and Moore's (NIPS 1993) and F-Race (Birattari et al., GECCO
  * 2002); running what may still beat the leader is top-two sampling (Russo, COLT 2016). The
@@ -41,8 +42,9 @@
 #include <stdint.h>
 
 #define DLB_RACE_TOLERANCE 0.02 /* default: what a smaller cell may lose to the best */
-#define DLB_RACE_DECIDE 0.985   /* probability of a recommended cell, all runs together */
+#define DLB_RACE_DECIDE 0.965   /* probability of a recommended cell, all runs together */
 #define DLB_RACE_ALIKE 0.995    /* likewise without a race, which has a last phase */
+#define DLB_RACE_PREFER 0.98    /* of a smaller cell that is preferred to a more probable one */
 #define DLB_RACE_SAME 0.95      /* probability from which a key makes no difference */
 
 /* What there is to spend, and what things cost, in one unit: seconds, say. */

@@ -15,7 +15,7 @@
 #define DROP 0.02       /* probability below which a cell is dropped */
 #define PASS_OVER 0.65  /* share of the highest probability that the leader has at least */
 #define THREAT 0.02     /* probability from which a cell runs on */
-#define DOUBT 0.07      /* likewise, if it is an exception */
+#define DOUBT 0.035     /* likewise, if it is an exception */
 #define CONTEST 0.03    /* likewise, beside a cell that is to be recommended without a race */
 #define FRESH_MAX 8
 #define FRESH_T 2.1        /* quantile of t for about 20 blocks, which plans their number */
@@ -129,7 +129,7 @@ static void find_doubts(struct dlb_race *race, const struct dlb_race_draws *draw
 {
     uint32_t n_cells = race->input.n_cells;
     double edge = -log1p(-race->input.tolerance);
-    int64_t certain = dlb_race_smallest(race, DLB_RACE_DECIDE);
+    int64_t certain = dlb_race_smallest(race, DLB_RACE_PREFER);
     uint32_t choice = (uint32_t)(certain >= 0 ? certain : race->leader);
     for (uint32_t c = 0; c < n_cells; c++) {
         uint32_t n_better = 0;

@@ -20,7 +20,7 @@
 
 /* Exceptions: chosen by simulation (docs/measurement.md). Rarer ones: where one cell is best, more
  * than 5% of the answers are wrong. More frequent ones: fewer grids are decided. */
-#define EXCEPTION_SHARE 0.11
+#define EXCEPTION_SHARE 0.4
 #define EXCEPTION 0.035
 #define CERTAIN 0.9 /* probability from which a cell has the wide deviation in the equations */
 

@@ -65,15 +65,15 @@ static void say_smaller(const struct dlb_race *race, char *text, size_t n_text)
     int64_t found = -1;
     for (uint32_t i = 0; i < race->input.n_cells; i++)
         if (race->cells[i].state != DLB_RACE_FAILED && race->cells[i].state != DLB_RACE_DROPPED &&
-            race->cells[i].probability >= DLB_RACE_DECIDE && rank[i] < rank[race->recommended] &&
+            race->cells[i].probability >= DLB_RACE_PREFER && rank[i] < rank[race->recommended] &&
             (found < 0 || rank[i] < rank[found]))
             found = i;
     if (found < 0)
-        (void)snprintf(text, n_text, "no smaller cell has %.3g%%", DLB_RACE_DECIDE * 100);
+        (void)snprintf(text, n_text, "no smaller cell has %.3g%%", DLB_RACE_PREFER * 100);
     else
         (void)snprintf(text, n_text,
                        "cell %lld, which is smaller, has %.3g%%, too, and was not measured afresh",
-                       (long long)found, DLB_RACE_DECIDE * 100);
+                       (long long)found, DLB_RACE_PREFER * 100);
 }
 
 static void say_decided(const struct dlb_race *race, const struct dlb_judgement *j, char *text,

@@ -203,6 +203,47 @@ static void a_smaller_rival_is_taken(void **state)
     dlb_race_free(&race);
 }
 
+/* Mean loss of cell 0 to cell 1, in ln rate, in the pairs of the last phase. */
+static double fresh_mean(const struct dlb_race *race)
+{
+    double sum = 0;
+    for (uint32_t b = race->fresh_from; b < race->n_blocks; b++)
+        sum += race->ln_rate[(size_t)b * N + 1] - race->ln_rate[(size_t)b * N];
+    return sum / (race->n_blocks - race->fresh_from);
+}
+
+/* Of the two that ran afresh: the smaller one if it has DLB_RACE_PREFER and the pairs are not
+ * against it, else the more probable one. Its loss is near the tolerance: each comes about. */
+static void the_smaller_or_the_more_probable(void **state)
+{
+    (void)state;
+    const double rate[N] = {986, 1000, 700, 700, 700, 700};
+    uint32_t n_smaller = 0, n_probable = 0;
+    for (uint32_t seed = 0; seed < 100; seed++) {
+        struct dlb_race_input input = input_of(N);
+        struct dlb_rng rng = dlb_rng_seed(seed, 4, 5);
+        struct dlb_race race;
+        double left = 80;
+        dlb_race_init(&race, &input);
+        while (dlb_race_next(&race, DLB_RACE_RUNS(left))) {
+            left -= dlb_race_block_runs(&race);
+            run_block(&race, rate, 0.015, &rng);
+        }
+        if (race.stopped == DLB_RACE_DECIDED && race.recommended + race.rival == 1) {
+            double small = race.cells[0].probability, large = race.cells[1].probability;
+            assert_true(race.probability >= DLB_RACE_DECIDE);
+            assert_true(race.recommended == 0 || small < DLB_RACE_PREFER ||
+                        fresh_mean(&race) > 0.015);
+            assert_true(race.recommended == 1 || small >= DLB_RACE_PREFER || small >= large);
+            n_smaller += race.recommended == 0;
+            n_probable +=
+                race.recommended == 1 && small >= DLB_RACE_DECIDE && small < DLB_RACE_PREFER;
+        }
+        dlb_race_free(&race);
+    }
+    assert_true(n_smaller > 0 && n_probable > 0);
+}
+
 /* Fresh runs in which the chosen cell loses 10%: it is not recommended on them. */
 static void fresh_runs_can_contradict(void **state)
 {
@@ -416,6 +457,7 @@ int main(void)
         cmocka_unit_test(the_interval_is_of_fresh_runs),
         cmocka_unit_test(one_slow_run_moves_the_loss_little),
         cmocka_unit_test(a_smaller_rival_is_taken),
+        cmocka_unit_test(the_smaller_or_the_more_probable),
         cmocka_unit_test(fresh_runs_can_contradict),
         cmocka_unit_test(the_rival_may_win_the_last_phase),
         cmocka_unit_test(a_repeated_race_says_the_same),
