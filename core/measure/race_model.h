@@ -6,8 +6,8 @@
  *
  * Blocks are fixed effects; drift between blocks falls out. Effects of levels are normal with one
  * standard deviation, deviations with another; both deviations are unknown and integrated over a
- * grid, weighted with the marginal likelihood. A few cells are exceptions whose deviation is wider:
- * without these, one cell that is better than all others would be shrunk to them. Which ones is
+ * grid, weighted with the marginal likelihood. A cell may be an exception whose deviation is wider:
+ * without that, one cell that is better than all others would be shrunk to them. Which ones is
  * judged with each as a usual one; those that are almost certain are then exceptions in the
  * equations, so that they pull no effects of keys along.
  *
