@@ -140,16 +140,16 @@ static void change_places(struct dlb_race *race)
     race->rival = given_up;
 }
 
-/* The smaller one of the two, if it is probable enough, else the more probable one. */
+/* Of the two that ran afresh the smaller one, if it is probable enough, else the more probable one.
+ */
 static bool prefers_rival(const struct dlb_race *race)
 {
-    uint32_t rival = (uint32_t)race->rival, chosen = (uint32_t)race->recommended;
-    double of_rival = race->cells[rival].probability, of_chosen = race->cells[chosen].probability;
-    if (!dlb_race_survives(race, rival) || !dlb_race_survives(race, chosen))
-        return dlb_race_survives(race, rival);
-    if (dlb_race_is_smaller(race, rival, chosen))
-        return of_rival >= fmin(of_chosen, DLB_RACE_PREFER);
-    return of_chosen < fmin(of_rival, DLB_RACE_PREFER);
+    const struct dlb_race_cell *chosen = &race->cells[race->recommended];
+    const struct dlb_race_cell *rival = &race->cells[race->rival];
+    double enough = fmin(fmax(chosen->probability, rival->probability), DLB_RACE_PREFER);
+    if (dlb_race_is_smaller(race, (uint32_t)race->rival, race->recommended))
+        return rival->probability >= enough;
+    return chosen->probability < enough;
 }
 
 /* The rival was chosen beforehand, too, and ran in the same pairs. */
@@ -171,16 +171,17 @@ static bool turn_to_rival(struct dlb_race *race)
 static bool confirm(struct dlb_race *race, const struct dlb_race_budget *budget)
 {
     struct dlb_race_fresh fresh = dlb_race_fresh_loss(race, MISSES);
-    bool goes_on = is_contradicted(race, &fresh) && affords_fresh(race, budget, 0, 0);
     dlb_race_look(race);
     race->n_fresh = 0;
+    bool may_go_on = affords_fresh(race, budget, 0, 0);
+    bool goes_on = may_go_on && is_contradicted(race, &fresh);
     if (!goes_on && prefers_rival(race) && turn_to_rival(race))
         return true;
     if (is_left(race, &fresh)) {
         settle(race, &fresh, MISSES);
         return true;
     }
-    if (!affords_fresh(race, budget, 0, 0) && turn_to_rival(race))
+    if (!may_go_on && turn_to_rival(race))
         return true;
     race->recommended = race->rival = -1;
     return false;

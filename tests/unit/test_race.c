@@ -36,15 +36,20 @@ static void run_block(struct dlb_race *race, const double *rate, double scatter,
             dlb_race_record(race, block, c, rate[c] * exp(level + scatter * dlb_rng_normal(rng)));
 }
 
-static uint32_t run(struct dlb_race *race, const double *rate, double scatter, uint32_t budget)
+static uint32_t run_from(struct dlb_race *race, const double *rate, double scatter, uint32_t budget,
+                         struct dlb_rng rng)
 {
-    struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
     uint32_t n = 0;
     while (dlb_race_next(race, DLB_RACE_RUNS(budget - n))) {
         n += dlb_race_block_runs(race);
         run_block(race, rate, scatter, &rng);
     }
     return n;
+}
+
+static uint32_t run(struct dlb_race *race, const double *rate, double scatter, uint32_t budget)
+{
+    return run_from(race, rate, scatter, budget, dlb_rng_seed(1, 2, 3));
 }
 
 /* A race of N cells until its last phase, whose runs are made afresh. */
@@ -221,14 +226,9 @@ static void the_smaller_or_the_more_probable(void **state)
     uint32_t n_smaller = 0, n_probable = 0;
     for (uint32_t seed = 0; seed < 100; seed++) {
         struct dlb_race_input input = input_of(N);
-        struct dlb_rng rng = dlb_rng_seed(seed, 4, 5);
         struct dlb_race race;
-        double left = 80;
         dlb_race_init(&race, &input);
-        while (dlb_race_next(&race, DLB_RACE_RUNS(left))) {
-            left -= dlb_race_block_runs(&race);
-            run_block(&race, rate, 0.015, &rng);
-        }
+        (void)run_from(&race, rate, 0.015, 80, dlb_rng_seed(seed, 4, 5));
         if (race.stopped == DLB_RACE_DECIDED && race.recommended + race.rival == 1) {
             double small = race.cells[0].probability, large = race.cells[1].probability;
             assert_true(race.probability >= DLB_RACE_DECIDE);
