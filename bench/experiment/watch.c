@@ -150,7 +150,7 @@ static void show_race(const struct dlb_plan *plan, struct dlb_view_race *out)
     if (!plan->race)
         return;
     const struct dlb_race *race = &plan->race->race;
-    out->decides = DLB_RACE_DECIDE;
+    out->needed = DLB_RACE_DECIDE;
     for (uint32_t i = 0; i < race->input.n_cells; i++) {
         out->n_left += race->cells[i].runs;
         out->n_all += race->cells[i].state != DLB_RACE_FAILED;

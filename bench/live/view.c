@@ -98,8 +98,8 @@ static void draw_race(const struct dlb_view_race *race, struct dlb_frame *frame)
     if (!race->leader[0] || !isfinite(race->probability))
         return;
     dlb_frame_pad(frame, LABEL_COLUMNS);
-    dlb_frame_put(frame, DLB_STYLE_PLAIN, "%.1f%% that it is %s (%.1f%% decides)",
-                  race->probability * 100, race->leader, race->decides * 100);
+    dlb_frame_put(frame, DLB_STYLE_PLAIN, "%.1f%% that it is %s (an answer has %.1f%%)",
+                  race->probability * 100, race->leader, race->needed * 100);
     dlb_frame_next(frame);
 }
 

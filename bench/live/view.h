@@ -20,7 +20,7 @@ struct dlb_view_race {
     uint32_t n_left, n_all;     /* cells that still run, and all that can */
     char leader[DLB_VIEW_TEXT]; /* "": none yet */
     double probability;         /* of the leader; NaN: not known */
-    double decides;             /* the probability that ends the race */
+    double needed;              /* the probability that an answer has at least */
 };
 
 /* What the user is told of `q`: what it does, and that it was done. */

@@ -11,7 +11,7 @@
 #define EARLY 1.0     /* probability that ends the race before its budget: all draws */
 #define CHOOSE 0.94   /* probability of what is chosen when the budget ends */
 #define MISSES 0.05   /* share of the intervals of the loss */
-#define WIDEST 4      /* tolerances to either side: a wider interval of the loss is no answer */
+#define MOST_LOSS 4   /* tolerances: above the upper end of an answer's interval of the loss */
 #define NOISE_FROM 11 /* blocks before that is said */
 
 /* However certain the model is then: fresh runs have contradicted it. */
@@ -109,9 +109,9 @@ static bool affords_fresh(const struct dlb_race *race, const struct dlb_race_bud
     return affords(budget, n_blocks, n_runs + 2 * n_fresh);
 }
 
-static void settle(struct dlb_race *race, const struct dlb_race_fresh *fresh, double misses)
+static void settle(struct dlb_race *race, const struct dlb_race_interval *loss, double misses)
 {
-    race->loss_frac = fresh->loss;
+    race->loss_frac = *loss;
     race->loss_level = 1 - misses;
     race->probability = race->cells[race->recommended].probability;
     race->cells[race->recommended].state = DLB_RACE_FINALIST;
@@ -119,16 +119,15 @@ static void settle(struct dlb_race *race, const struct dlb_race_fresh *fresh, do
         race->cells[race->rival].state = DLB_RACE_FINALIST;
 }
 
-static bool is_contradicted(const struct dlb_race *race, const struct dlb_race_fresh *fresh)
+static bool is_contradicted(const struct dlb_race *race, const struct dlb_race_interval *loss)
 {
-    const struct dlb_race_interval *loss = &fresh->loss;
     return isnan(loss->median) || (loss->median > race->input.tolerance && loss->low > 0);
 }
 
 /* Whether the fresh pairs, and all runs together, leave the recommended cell good enough. */
-static bool is_left(const struct dlb_race *race, const struct dlb_race_fresh *fresh)
+static bool is_left(const struct dlb_race *race, const struct dlb_race_interval *loss)
 {
-    return !is_contradicted(race, fresh) && fresh->half <= WIDEST * race->input.tolerance &&
+    return !is_contradicted(race, loss) && loss->high <= MOST_LOSS * race->input.tolerance &&
            dlb_race_survives(race, (uint32_t)race->recommended) &&
            race->cells[race->recommended].probability >= DLB_RACE_DECIDE;
 }
@@ -157,9 +156,9 @@ static bool turn_to_rival(struct dlb_race *race)
 {
     double misses = MISSES / 2; /* it could be either's */
     change_places(race);
-    struct dlb_race_fresh fresh = dlb_race_fresh_loss(race, misses);
-    if (is_left(race, &fresh)) {
-        settle(race, &fresh, misses);
+    struct dlb_race_interval loss = dlb_race_fresh_loss(race, misses);
+    if (is_left(race, &loss)) {
+        settle(race, &loss, misses);
         return true;
     }
     change_places(race);
@@ -170,15 +169,15 @@ static bool turn_to_rival(struct dlb_race *race)
  * cell, the race goes on, if it can: all that was known before may be wrong. */
 static bool confirm(struct dlb_race *race, const struct dlb_race_budget *budget)
 {
-    struct dlb_race_fresh fresh = dlb_race_fresh_loss(race, MISSES);
+    struct dlb_race_interval loss = dlb_race_fresh_loss(race, MISSES);
     dlb_race_look(race);
     race->n_fresh = 0;
     bool may_go_on = affords_fresh(race, budget, 0, 0);
-    bool goes_on = may_go_on && is_contradicted(race, &fresh);
+    bool goes_on = may_go_on && is_contradicted(race, &loss);
     if (!goes_on && prefers_rival(race) && turn_to_rival(race))
         return true;
-    if (is_left(race, &fresh)) {
-        settle(race, &fresh, MISSES);
+    if (is_left(race, &loss)) {
+        settle(race, &loss, MISSES);
         return true;
     }
     if (!may_go_on && turn_to_rival(race))

@@ -22,13 +22,14 @@
  * screened: they rest, and run again if a later leader makes them matter.
  *
  * Once the leader is certain, it is chosen; once what is left is only enough for the last phase,
- * the smallest cell with DLB_RACE_PREFER, or else the most probable one. It and its rival (the best
- * of the others) run afresh, in pairs. The interval of its loss is of these runs alone: figures
- * that also chose a cell flatter it. Of the two the smaller one is recommended if it then has
- * DLB_RACE_PREFER, else the more probable one. It must have DLB_RACE_DECIDE, the fresh figures must
- * not contradict it, and their interval must not be wider than four tolerances to either side. If
- * that is not so, the race goes on; where nothing is left for going on, the other one is
- * recommended, if it is so of that.
+ * the smallest cell with DLB_RACE_PREFER, or else the most probable one, if it has 94%. It and its
+ * rival (the best of the others) run afresh, in pairs. The interval of its loss is of these runs
+ * alone: figures that also chose a cell flatter it. If they contradict the chosen cell, the race
+ * goes on. Else the smaller one of the two is recommended if it now has DLB_RACE_PREFER, or else
+ * the more probable one. It is good enough if it has DLB_RACE_DECIDE, the fresh figures do not
+ * contradict it, and the interval of its loss ends below four tolerances. If it is not, the other
+ * one is recommended, if that is good enough and was chosen, or nothing is left for going on; else
+ * the race goes on.
  *
  * Sources: racing with blocks is Maron and Moore's (NIPS 1993) and F-Race (Birattari et al., GECCO
  * 2002); running what may still beat the leader is top-two sampling (Russo, COLT 2016). The
@@ -72,7 +73,7 @@ enum dlb_race_state {
 enum dlb_race_stop {
     DLB_RACE_GOES_ON,
     DLB_RACE_DECIDED,
-    DLB_RACE_BUDGET, /* no runs were left, and no cell had reached DLB_RACE_DECIDE */
+    DLB_RACE_BUDGET, /* no runs were left, and no cell was good enough */
     DLB_RACE_NOISE,  /* likewise, because a decision would take too many blocks */
 };
 

@@ -65,9 +65,9 @@ static double error_of(const double *behind, double middle, uint32_t n, double l
     return sqrt(squares * n / (n - 1)) / n_within;
 }
 
-struct dlb_race_fresh dlb_race_fresh_loss(const struct dlb_race *race, double misses)
+struct dlb_race_interval dlb_race_fresh_loss(const struct dlb_race *race, double misses)
 {
-    struct dlb_race_fresh fresh = {{NAN, NAN, NAN}, NAN};
+    struct dlb_race_interval loss = {NAN, NAN, NAN};
     double *behind = dlb_mem_array(race->n_blocks, sizeof(*behind));
     uint32_t n = pairs_of(race, behind);
     if (n >= DLB_RACE_FRESH_MIN - 1) {
@@ -75,11 +75,9 @@ struct dlb_race_fresh dlb_race_fresh_loss(const struct dlb_race *race, double mi
         double limit = limit_of(behind, start, n, race->scatter);
         double middle = middle_of(behind, start, n, limit);
         double half = dlb_t_beyond(misses, n - 1) * error_of(behind, middle, n, limit);
-        fresh.half = half;
-        fresh.loss =
-            (struct dlb_race_interval){-expm1(-fmax(middle, 0)), -expm1(-fmax(middle - half, 0)),
-                                       -expm1(-fmax(middle + half, 0))};
+        loss = (struct dlb_race_interval){-expm1(-fmax(middle, 0)), -expm1(-fmax(middle - half, 0)),
+                                          -expm1(-fmax(middle + half, 0))};
     }
     free(behind);
-    return fresh;
+    return loss;
 }

@@ -8,11 +8,6 @@
 
 #define DLB_RACE_FRESH_MIN 6 /* blocks of the last phase: an interval of t with 5 degrees */
 
-struct dlb_race_fresh {
-    struct dlb_race_interval loss;
-    double half; /* of the interval's width, in ln rate, as if losses could be negative */
-};
-
 /* The loss of `recommended` to `rival`, from the pairs of the fresh blocks: the middle of their
  * differences of ln rate, of which one that is far away counts less, with an interval of t that
  * misses that often. Losses are not negative: a cell that is faster than its rival loses nothing to
@@ -20,6 +15,6 @@ struct dlb_race_fresh {
  *
  * Source: Huber (Ann. Math. Stat. 35, 1964), estimate and variance. Far is measured in the scatter
  * that the race knew before these blocks, or in the pairs' own if that is wider. */
-struct dlb_race_fresh dlb_race_fresh_loss(const struct dlb_race *race, double misses);
+struct dlb_race_interval dlb_race_fresh_loss(const struct dlb_race *race, double misses);
 
 #endif

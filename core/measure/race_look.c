@@ -18,8 +18,9 @@
 #define DOUBT 0.035     /* likewise, if it is an exception */
 #define CONTEST 0.03    /* likewise, beside a cell that is to be recommended without a race */
 #define FRESH_MAX 8
-#define FRESH_T 2.1        /* quantile of t for about 20 blocks, which plans their number */
-#define NORMAL_95 1.644854 /* quantiles of the standard normal distribution */
+#define FRESH_T 2.1 /* quantile of t for about 20 blocks, which plans their number */
+/* Quantiles of the standard normal distribution. */
+#define NORMAL_DECIDE 1.811911 /* of DLB_RACE_DECIDE */
 #define NORMAL_975 1.959964
 
 bool dlb_race_survives(const struct dlb_race *race, uint32_t cell)
@@ -196,10 +197,10 @@ uint32_t dlb_race_plan_fresh(const struct dlb_race *race)
 }
 
 /* A cell that loses nothing is within the tolerance with DLB_RACE_DECIDE where the standard error
- * of a difference is tolerance / NORMAL_95. */
+ * of a difference is tolerance / NORMAL_DECIDE. */
 double dlb_race_blocks(double scatter, double tolerance)
 {
-    double each = NORMAL_95 * scatter / tolerance;
+    double each = NORMAL_DECIDE * scatter / tolerance;
     return ceil(2 * each * each);
 }
 

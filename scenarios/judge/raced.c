@@ -58,28 +58,31 @@ static void say_overall(const struct dlb_race *race, double tolerance, char *tex
                        race->n_blocks, all->median * 100, all->low * 100, all->high * 100);
 }
 
-/* One that became certain with the fresh runs, in which it had no part. */
+/* One that became as certain with the fresh runs, but had no part in them, or is the rival, whose
+ * own loss in them is too uncertain. */
 static void say_smaller(const struct dlb_race *race, char *text, size_t n_text)
 {
     const uint32_t *rank = race->input.rank;
+    double enough = fmin(race->probability, DLB_RACE_PREFER), shown = floor(enough * 1000) / 10;
     int64_t found = -1;
     for (uint32_t i = 0; i < race->input.n_cells; i++)
         if (race->cells[i].state != DLB_RACE_FAILED && race->cells[i].state != DLB_RACE_DROPPED &&
-            race->cells[i].probability >= DLB_RACE_PREFER && rank[i] < rank[race->recommended] &&
+            race->cells[i].probability >= enough && rank[i] < rank[race->recommended] &&
             (found < 0 || rank[i] < rank[found]))
             found = i;
     if (found < 0)
-        (void)snprintf(text, n_text, "no smaller cell has %.3g%%", DLB_RACE_PREFER * 100);
+        (void)snprintf(text, n_text, "no smaller cell has %.3g%%", shown);
     else
-        (void)snprintf(text, n_text,
-                       "cell %lld, which is smaller, has %.3g%%, too, and was not measured afresh",
-                       (long long)found, DLB_RACE_PREFER * 100);
+        (void)snprintf(text, n_text, "cell %lld, which is smaller, has %.3g%%, too, %s",
+                       (long long)found, shown,
+                       found == race->rival ? "but its fresh runs do not confirm it"
+                                            : "and was not measured afresh");
 }
 
 static void say_decided(const struct dlb_race *race, const struct dlb_judgement *j, char *text,
                         size_t n_text)
 {
-    char which[40] = "this cell", fresh[160] = "", overall[200] = "", smaller[100];
+    char which[40] = "this cell", fresh[160] = "", overall[200] = "", smaller[120];
     if (race->rival < 0) {
         (void)snprintf(text, n_text, "It is the only cell that could be judged.");
         return;

@@ -33,7 +33,7 @@ static struct dlb_view a_sweep(uint32_t n_workers)
     for (uint32_t i = 0; i < view.rates.n_shown; i++)
         view.rates.worker[i] = (struct dlb_rates_worker){0.25, 0.5};
     view.race = (struct dlb_view_race){
-        .there = true, .n_left = 4, .n_all = 12, .probability = 0.913, .decides = 0.985};
+        .there = true, .n_left = 4, .n_all = 12, .probability = 0.913, .needed = 0.965};
     (void)snprintf(view.race.leader, sizeof view.race.leader, "cell 5 num_workers=4");
     return view;
 }

@@ -55,7 +55,7 @@ static bool covers(const struct pairs *of, uint32_t n, struct dlb_rng *rng)
                             .ln_rate = rate,
                             .scatter = SCATTER * exp(0.12 * dlb_rng_normal(rng)),
                             .rival = 1};
-    struct dlb_race_interval loss = dlb_race_fresh_loss(&race, 0.05).loss;
+    struct dlb_race_interval loss = dlb_race_fresh_loss(&race, 0.05);
     assert_true(loss.low <= loss.median && loss.median <= loss.high);
     return loss.low <= LOSS && LOSS <= loss.high;
 }
@@ -83,7 +83,7 @@ static void too_few_pairs_say_nothing(void **state)
         rate[i] = i < 8 ? (double)NAN : 1;
     struct dlb_race race = {
         .input = {.n_cells = 2}, .n_blocks = 8, .ln_rate = rate, .scatter = SCATTER, .rival = 1};
-    assert_true(isnan(dlb_race_fresh_loss(&race, 0.05).loss.median));
+    assert_true(isnan(dlb_race_fresh_loss(&race, 0.05).median));
 }
 
 /* Pairs that are all alike, and a scatter that is not known. */
@@ -98,7 +98,7 @@ static void pairs_that_are_equal(void **state)
                             .ln_rate = rate,
                             .scatter = (double)NAN,
                             .rival = 1};
-    struct dlb_race_interval loss = dlb_race_fresh_loss(&race, 0.05).loss;
+    struct dlb_race_interval loss = dlb_race_fresh_loss(&race, 0.05);
     assert_true(fabs(loss.median - LOSS) < 1e-12);
     assert_true(fabs(loss.low - LOSS) < 1e-12 && fabs(loss.high - LOSS) < 1e-12);
 }
