@@ -210,11 +210,13 @@ static int undo(struct dlb_hdf5_unfilter *state, const struct dlb_hdf5_filter *f
     return rc;
 }
 
+/* Also for no bytes: what copies them may not be given NULL. */
 static int make_room(struct dlb_hdf5_unfilter *state, int which, size_t n_bytes,
                      struct dlb_err *err)
 {
-    if (state->cap_bytes[which] >= n_bytes)
+    if (state->between[which] && state->cap_bytes[which] >= n_bytes)
         return DLB_OK;
+    n_bytes += !n_bytes;
     free(state->between[which]);
     state->between[which] = malloc(n_bytes);
     state->cap_bytes[which] = state->between[which] ? n_bytes : 0;

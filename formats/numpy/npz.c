@@ -163,8 +163,7 @@ static int check_member(const struct dlb_zip_member *member, const char *path, s
 static int take_bare(struct dlb_npz_array *array, const struct dlb_zip_file *file,
                      struct dlb_err *err)
 {
-    enum dlb_io_kind kind;
-    int rc = file->io->stat(file->path, &kind, &array->n_bytes, err);
+    int rc = file->io->size(file->handle, &array->n_bytes, file->path, err);
 
     if (rc != DLB_OK)
         return rc;
