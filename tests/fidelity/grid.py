@@ -21,12 +21,8 @@ def best_of(rates, keys, start=0, step=1):
 def contenders(rates, keys, offered):
     """Which of them may be the best, and the offered one."""
     best = best_of(rates, keys)
-    out = [key for key in keys if key in (best, offered)]
-    for key in keys:
-        if key not in out:
-            mean, error = difference(rates, key, best)
-            out += [key] if mean <= APART * error else []
-    return out
+    known = {key: difference(rates, key, best) for key in keys}
+    return [key for key, (mean, error) in known.items() if key == offered or mean <= APART * error]
 
 
 def is_known(rates, keys, offered):
