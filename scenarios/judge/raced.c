@@ -109,7 +109,7 @@ static const char *why_undecided(const struct dlb_race *race)
         return "no cell is left that can be judged";
     switch (race->stopped) {
     case DLB_RACE_BUDGET:
-        return "the time of sweep.max_minutes was spent";
+        return "sweep.max_minutes leaves too little time for the runs that a decision takes";
     case DLB_RACE_NOISE:
         return "repetitions of one cell differ too much to decide in reasonable time";
     case DLB_RACE_DECIDED:
