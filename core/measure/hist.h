@@ -49,7 +49,8 @@ static inline void dlb_hist_add(struct dlb_hist *hist, uint64_t value_ns)
 /* Adds n values, 1 at least, whose sum is total_ns: each is the mean, and one has what is left. */
 static inline void dlb_hist_share(struct dlb_hist *hist, uint64_t total_ns, uint32_t n)
 {
-    uint64_t each_ns = total_ns / n;
+    /* Of 32 bits where it can be: on some CPUs 64 take a multiple. */
+    uint64_t each_ns = total_ns <= UINT32_MAX ? (uint32_t)total_ns / n : total_ns / n;
     dlb_hist_add(hist, total_ns - each_ns * (n - 1));
     if (n == 1)
         return;

@@ -11,9 +11,10 @@
 #include <stdint.h>
 
 /* Stages of a worker. read to collate are work; the two after pin are waits. Stages are timed
- * per sample, with four exceptions: reads of short samples that are in memory, many at a time (each
- * counts with their mean), collate (per sample when it copies or hashes, and once to finish the
- * batch), the waits (per batch), and init (per start of a worker, not part of the work). */
+ * per sample, with five exceptions: reads of short samples that are in memory, many at a time (each
+ * counts with their mean), quick reads that share a stamp (loaders/worker/quick.h), collate (per
+ * sample when it copies or hashes, and once to finish the batch), the waits (per batch), and init
+ * (per start of a worker, not part of the work). */
 #define DLB_WORKER_STAGES(X)                                                                       \
     X(READ, "read")           /* format: bytes from storage or page cache, framing included */     \
     X(DECODE, "decode")       /* codec: bytes to pixels, decompression */                          \

@@ -174,7 +174,8 @@ static int check_progress(struct dlb_pool *pool, uint32_t w, uint64_t now_ns, st
     watch->looked_ns = now_ns;
     for (uint32_t i = 0; i < common->n_workers; i++)
         progress +=
-            atomic_load_explicit(&common->lanes[i].report.at_since_ns, memory_order_relaxed);
+            atomic_load_explicit(&common->lanes[i].report.at_since_ns, memory_order_relaxed) +
+            atomic_load_explicit(&common->lanes[i].report.at_nth, memory_order_relaxed);
     if (progress != watch->progress)
         dlb_pulse_sign(pulse);
     if (progress != watch->progress || watch->progress_ns == 0) {

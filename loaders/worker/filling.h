@@ -20,12 +20,13 @@ struct dlb_filling {
     uint32_t n_samples, n_skipped;
     uint64_t made_hash;
     struct dlb_hash
-        delivered;    /* of the samples when they were placed; shows if one is overwritten */
-    uint64_t done_ns; /* when the last sample was in place: the next one starts here */
+        delivered;        /* of the samples when they were placed; shows if one is overwritten */
+    uint64_t done_ns;     /* the last stamp: what comes next starts here */
+    uint32_t n_unstamped; /* samples read since then, which share the next stamp */
 };
 
-/* Says which sample the worker is at, which it reads since then; read when it seems stuck, and by a
- * view. */
+/* Says which sample the worker is at, and since when it reads it, or the nth sample since then;
+ * read when it seems stuck, and by a view. */
 void dlb_filling_publish(struct dlb_worker *worker, uint64_t at, uint64_t nth, uint64_t since_ns);
 
 /* Notes a sample that lies where the next one goes: its number, label and hash. Its bytes count as

@@ -33,7 +33,8 @@ struct dlb_worker_report {
     uint64_t private_bytes;   /* that its process added; the largest of its lives */
     /* Where it is; read when it hangs and cannot be asked. */
     _Atomic uint64_t at;          /* map-style: the sample; iterable: the shard */
-    _Atomic uint64_t at_nth;      /* iterable: samples that it has read of that shard */
+    _Atomic uint64_t at_nth;      /* iterable: samples that it has read of that shard; else: samples
+                                     that it has read since at_since_ns */
     _Atomic uint64_t at_since_ns; /* 0: at no sample */
 };
 

@@ -62,13 +62,22 @@ static int open_stream(struct dlb_worker *worker, struct dlb_err *err)
                             (uint64_t)job->opts->shuffle_buffer_bytes, err);
 }
 
+/* Whether nothing is to be timed of a sample but that it is read, straight to its place. */
+static bool may_share_stamps(const struct dlb_worker *worker)
+{
+    const struct dlb_job *job = worker->setup.job;
+    return job->dataset->codec->identity && job->dataset->augment.kind == DLB_AUGMENT_NONE &&
+           !job->checksum && job->opts->sample_sleep_us == 0 && job->opts->sample_spin_us == 0 &&
+           !worker->setup.trace;
+}
+
 int dlb_worker_open(struct dlb_worker *worker, const struct dlb_worker_setup *setup,
                     struct dlb_err *err)
 {
     const struct dlb_job *job = setup->job;
     int rc = DLB_OK;
 
-    *worker = (struct dlb_worker){.setup = *setup, .watch = {count_request}};
+    *worker = (struct dlb_worker){.setup = *setup, .watch = {count_request}, .quick = {.n = 1}};
     if (job->topo)
         rc = dlb_topo_bind_self(job->topo, (enum dlb_bind)job->opts->bind,
                                 job->first_worker + setup->id, err);
@@ -78,8 +87,10 @@ int dlb_worker_open(struct dlb_worker *worker, const struct dlb_worker_setup *se
         rc = dlb_async_open(&worker->async, &worker->setup, worker->reader, err);
     if (rc == DLB_OK && job->dataset->shape.iterable)
         rc = open_stream(worker, err);
-    else if (rc == DLB_OK)
+    else if (rc == DLB_OK) {
         worker->n_at_once = dlb_many_at_once(worker);
+        worker->shares_stamps = may_share_stamps(worker);
+    }
     return rc == DLB_OK ? dlb_plant_open(&worker->plant, &worker->setup, err) : rc;
 }
 
@@ -206,6 +217,22 @@ static int check_size(const struct dlb_worker *worker, size_t len_bytes, struct 
         len_bytes, augment->in_bytes);
 }
 
+/* Of fill->n_unstamped samples, which were read since fill->done_ns. */
+static void meter_read(struct dlb_worker *worker, struct dlb_filling *fill, uint64_t now_ns)
+{
+    const struct dlb_worker_setup *setup = &worker->setup;
+    uint32_t n = fill->n_unstamped;
+    fill->n_unstamped = 0;
+    if (!worker->shares_stamps) {
+        dlb_worker_meter(setup, DLB_WS_READ, fill->done_ns, now_ns);
+        return;
+    }
+    dlb_quick_count(&worker->quick, &dlb_worker_report_meters(setup->report)->stage[DLB_WS_READ],
+                    now_ns - fill->done_ns, n);
+    if (setup->live)
+        dlb_live_end(&setup->live->blocked, now_ns - fill->done_ns);
+}
+
 /* Decodes and places one sample, which was read between fill->done_ns and read_ns. */
 static int add_sample(struct dlb_worker *worker, struct dlb_filling *fill,
                       const struct dlb_sample *sample, uint64_t read_ns, struct dlb_err *err)
@@ -220,7 +247,8 @@ static int add_sample(struct dlb_worker *worker, struct dlb_filling *fill,
     uint64_t now_ns = dlb_plant_sleep(&worker->plant, read_ns);
     if (dlb_worker_told_to_stop(&worker->setup)) /* the sleep may have been cut short */
         return DLB_E_CANCELLED;
-    dlb_worker_meter(&worker->setup, DLB_WS_READ, fill->done_ns, now_ns);
+    fill->n_unstamped++;
+    meter_read(worker, fill, now_ns);
     uint64_t from_ns = now_ns;
     if (codec->identity) {
         bool copied = false;
@@ -268,6 +296,15 @@ static struct dlb_dest dest_of(const struct dlb_worker *worker, const struct dlb
                              .cap_bytes = fill->slots->payload_bytes - fill->used_bytes};
 }
 
+/* Whether a sample that was read lies where it belongs, and another one has the stamp. */
+static bool leaves_stamp(const struct dlb_worker *worker, const struct dlb_filling *fill,
+                         const struct dlb_sample *sample)
+{
+    return worker->shares_stamps && !worker->ahead && fill->n_unstamped + 1 < worker->quick.n &&
+           sample->n_fields == 1 && sample->field[0].data == fill->payload + fill->used_bytes &&
+           sample->field[0].len_bytes <= fill->slots->payload_bytes - fill->used_bytes;
+}
+
 static int fill_one(struct dlb_worker *worker, uint64_t index, struct dlb_filling *fill,
                     struct dlb_err *err)
 {
@@ -275,19 +312,27 @@ static int fill_one(struct dlb_worker *worker, uint64_t index, struct dlb_fillin
     struct dlb_sample sample;
 
     dlb_sample_clear(&sample);
-    dlb_filling_publish(worker, index, 0, fill->done_ns);
+    dlb_filling_publish(worker, index, fill->n_unstamped, fill->done_ns);
     int rc = worker->ahead
                  ? dlb_async_take(worker->ahead, dest_of(worker, fill), &sample, err)
                  : reader->read(worker->reader, index, dest_of(worker, fill), &sample, err);
     if (rc == DLB_E_CANCELLED)
         return rc;
+    if (rc == DLB_OK && leaves_stamp(worker, fill, &sample)) {
+        count_read(worker, &sample);
+        (void)dlb_filling_note(worker, fill, index, sample.label, sample.field[0].len_bytes,
+                               fill->done_ns);
+        fill->n_unstamped++;
+        return DLB_OK;
+    }
     uint64_t read_ns = dlb_now_ns();
     if (rc == DLB_OK) {
         count_read(worker, &sample);
         return add_sample(worker, fill, &sample, read_ns, err);
     }
     dlb_trace_at_sample(worker->setup.trace, index);
-    dlb_worker_meter(&worker->setup, DLB_WS_READ, fill->done_ns, read_ns);
+    fill->n_unstamped++;
+    meter_read(worker, fill, read_ns);
     fill->done_ns = read_ns;
     return skip_or_fail(worker, fill, err);
 }
@@ -316,6 +361,16 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct dlb_fillin
             return rc;
     }
     return DLB_OK;
+}
+
+/* However the batch ended, what was read counts. */
+static void meter_rest(struct dlb_worker *worker, struct dlb_filling *fill)
+{
+    if (fill->n_unstamped == 0)
+        return;
+    uint64_t now_ns = dlb_now_ns();
+    meter_read(worker, fill, now_ns);
+    fill->done_ns = now_ns;
 }
 
 /* The next sample of the worker's shards, one shard after the other. The rest of a broken shard is
@@ -411,6 +466,7 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
     dlb_io_watch = worker->ahead ? NULL : &worker->watch;
     int rc = worker->shards ? fill_stream(worker, &fill, err) : fill_map(worker, batch, &fill, err);
     dlb_io_watch = NULL;
+    meter_rest(worker, &fill);
 
     dlb_filling_publish(worker, 0, 0, 0);
     if (rc != DLB_OK) {

@@ -11,6 +11,7 @@
 #include "core/base/io.h"
 #include "loaders/slots.h"
 #include "loaders/worker/plant.h"
+#include "loaders/worker/quick.h"
 #include "loaders/worker/setup.h"
 #include "loaders/worker/shuffle.h"
 
@@ -27,6 +28,8 @@ struct dlb_worker {
     struct dlb_async *async; /* unless loader.io = "sync", if the kernel allows it; owned */
     struct dlb_async *ahead; /* reads the batch that is filled; NULL: sample by sample */
     uint32_t n_at_once;      /* short samples that are read at once; 0: each is read by itself */
+    bool shares_stamps;      /* samples may share a time stamp if they are quick */
+    struct dlb_quick quick;
     struct dlb_plant plant;
     /* iterable data only */
     struct dlb_shuffle *shuffle; /* NULL without shuffle; owned */

@@ -15,7 +15,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { MAX_ROUNDS = 64, DEFAULT_ROUNDS = 11 };
+enum { MAX_ROUNDS = 256, DEFAULT_ROUNDS = 11 };
 /* A consumer that sleeps gets up late, on a virtual machine by milliseconds now and then. With the
  * usual two batches ahead the worker runs out of credits meanwhile (13% of its time at 16 samples
  * of 110 KB a batch), and every ratio would be one of wake-ups, which bench_handoff measures. */
@@ -286,6 +286,8 @@ double perf_compare(const struct perf_comparison *what, const struct perf_way *o
                            .ours = {.name = ours->name},
                            .base = {.name = base->name}};
 
+    if (n > MAX_ROUNDS)
+        perf_die("fewer rounds", NULL);
     (void)ours->run(ours->ctx);
     (void)base->run(base->ctx);
     for (uint32_t i = 0; i < n; i++) {

@@ -24,6 +24,7 @@ struct fake {
     uint64_t keep_every; /* only every n-th sample is good; each corrupt one takes slow_ns; 0: all
                             good */
     uint64_t slow_at, slow_ns;
+    uint64_t slow_from; /* a number; from it on each sample takes slow_ns, too */
     atomic_bool *hang; /* readers wait while it is set; shared memory where workers are processes */
     uint64_t hang_at;  /* FAKE_NEVER: at every sample */
     uint64_t die_at;   /* at this sample the worker */
@@ -95,7 +96,7 @@ static int fake_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
            atomic_load(fake->hang))
         (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
     bool spoilt = fake->keep_every > 0 && index % fake->keep_every != 0;
-    if (index == fake->slow_at || spoilt)
+    if (index == fake->slow_at || index >= fake->slow_from || spoilt)
         (void)dlb_sleep_until_ns(dlb_now_ns() + fake->slow_ns);
     if (index == fake->fail_at || spoilt)
         return dlb_fail(err, DLB_ERR_FORMAT, "fake", index, "sample %d is corrupt", (int)index);
@@ -191,6 +192,7 @@ static inline struct fake fake_map(uint64_t n_samples)
                          .hang_at = FAKE_NEVER,
                          .die_at = FAKE_NEVER,
                          .slow_at = FAKE_NEVER,
+                         .slow_from = FAKE_NEVER,
                          .spoil_at = FAKE_NEVER};
 }
 
