@@ -14,11 +14,11 @@ struct figure {
 };
 #define MEAN(name)                                                                                 \
     {                                                                                              \
-#name, offsetof(struct dlb_loop_result, total.au.name)                                     \
+        .key = #name, .offset = offsetof(struct dlb_loop_result, total.au.name)                    \
     }
 #define LOWEST(name)                                                                               \
     {                                                                                              \
-#name, offsetof(struct dlb_loop_result, lowest.name)                                       \
+        .key = #name, .offset = offsetof(struct dlb_loop_result, lowest.name)                      \
     }
 
 static double median_of(const struct dlb_cell_result *const *reps, uint32_t n, size_t offset)

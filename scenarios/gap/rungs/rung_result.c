@@ -21,7 +21,7 @@ static const struct figure {
 } figures[] = {
 #define FIGURE(field)                                                                              \
     {                                                                                              \
-#field, offsetof(struct dlb_rung_account, field)                                           \
+        .key = #field, .offset = offsetof(struct dlb_rung_account, field)                          \
     }
     FIGURE(wall_ns),
     FIGURE(cpu_ns),
