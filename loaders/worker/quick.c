@@ -1,23 +1,22 @@
 #include "loaders/worker/quick.h"
 
-/* What the samples beside a slow one took. */
-static uint64_t others_ns(const struct dlb_quick *quick, uint64_t ns, uint32_t n)
+/* One of n took most of the time; more than one share a stamp only after usual ones. */
+static void count_slow(const struct dlb_quick *quick, struct dlb_hist *hist, uint64_t ns,
+                       uint32_t n)
 {
-    uint64_t others = (uint64_t)quick->usual_ns * (n - 1) / quick->n_usual;
-    others = others < DLB_QUICK_NS ? others : DLB_QUICK_NS;
-    return others < ns ? others : ns;
+    uint64_t others_ns = 0;
+    if (n > 1) {
+        others_ns = (uint64_t)quick->usual_ns * (n - 1) / quick->n_usual;
+        others_ns = others_ns < DLB_QUICK_NS ? others_ns : DLB_QUICK_NS;
+        dlb_hist_share(hist, others_ns, n - 1);
+    }
+    dlb_hist_add(hist, ns - others_ns);
 }
 
 void dlb_quick_count(struct dlb_quick *quick, struct dlb_hist *hist, uint64_t ns, uint32_t n)
 {
     if (ns > DLB_QUICK_SLOW_NS) {
-        uint64_t others = n > 1 && quick->n_usual > 0 ? others_ns(quick, ns, n) : 0;
-        if (others > 0) {
-            dlb_hist_share(hist, others, n - 1);
-            dlb_hist_add(hist, ns - others);
-        } else {
-            dlb_hist_share(hist, ns, n);
-        }
+        count_slow(quick, hist, ns, n);
         quick->n = 1;
         return;
     }
