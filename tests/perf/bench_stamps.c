@@ -18,17 +18,13 @@ extern const struct dlb_loader dlb_untimed_ld_inline;
 struct side {
     struct perf_pipeline *pipe;
     const struct dlb_loader *loader;
-    uint32_t epochs;
 };
 
 static double run(void *ctx)
 {
-    struct side *side = ctx;
-    double seconds = 0;
+    const struct side *side = ctx;
     side->pipe->loader = side->loader;
-    for (uint32_t i = 0; i < side->epochs; i++)
-        seconds += perf_pipeline_epoch(side->pipe);
-    return seconds;
+    return perf_pipeline_epoch(side->pipe);
 }
 
 /* The hash of all that epoch 0 delivers: bytes, numbers and labels. */
@@ -54,18 +50,17 @@ static uint64_t delivered(const struct side *side)
     return hash;
 }
 
-static void compare(const char *name, const struct dlb_spec *spec, uint32_t epochs,
-                    double should_reach)
+static void compare(const char *name, const struct dlb_spec *spec, double should_reach)
 {
     struct perf_pipeline *pipe = dlb_mem_new(sizeof(*pipe));
     perf_pipeline_open(pipe, spec);
-    struct side timed = {pipe, pipe->loader, epochs};
-    struct side untimed = {pipe, &dlb_untimed_ld_inline, epochs};
+    struct side timed = {pipe, pipe->loader};
+    struct side untimed = {pipe, &dlb_untimed_ld_inline};
     if (delivered(&timed) != delivered(&untimed))
         perf_die("the two deliver different batches", NULL);
     struct perf_comparison what = {.name = name,
                                    .unit = "samples",
-                                   .units = (double)pipe->dataset.shape.n_samples * epochs,
+                                   .units = (double)pipe->dataset.shape.n_samples,
                                    .should_reach = should_reach,
                                    .rounds = 201};
     (void)perf_compare(&what, &(struct perf_way){"timed", run, &timed},
@@ -75,7 +70,7 @@ static void compare(const char *name, const struct dlb_spec *spec, uint32_t epoc
     free(pipe);
 }
 
-static void of(const char *name, uint32_t epochs, double should_reach, const char *const *settings)
+static void of(const char *name, double should_reach, const char *const *settings)
 {
     struct dlb_spec spec;
 
@@ -84,27 +79,25 @@ static void of(const char *name, uint32_t epochs, double should_reach, const cha
     spec.loader.batch_size = 256;
     if (dlb_formats[spec.dataset.format]->generator)
         perf_generate(&spec);
-    compare(name, &spec, epochs, should_reach);
+    compare(name, &spec, should_reach);
 }
 
-#define OF(name, epochs, should_reach, ...)                                                        \
-    of((name), (epochs), (should_reach), (const char *[]){__VA_ARGS__, NULL})
+#define OF(name, should_reach, ...) of((name), (should_reach), (const char *[]){__VA_ARGS__, NULL})
 
 int main(void)
 {
-    OF("memory, 400 bytes", 1, SHORT, "dataset.format=memory", "memory.columns=100",
+    OF("memory, 400 bytes", SHORT, "dataset.format=memory", "memory.columns=100",
        "memory.rows=200000");
-    OF("memory, 400 bytes, shuffled", 1, SHORT, "dataset.format=memory", "memory.columns=100",
+    OF("memory, 400 bytes, shuffled", SHORT, "dataset.format=memory", "memory.columns=100",
        "memory.rows=200000", "loader.shuffle=true");
-    OF("memory, 4 KiB", 1, LONG, "dataset.format=memory", "memory.columns=1024",
-       "memory.rows=40000");
-    OF("tokens from a map, 4 KiB", 1, LONG, "dataset.format=tokens", "dataset.codec=raw",
+    OF("memory, 4 KiB", LONG, "dataset.format=memory", "memory.columns=1024", "memory.rows=40000");
+    OF("tokens from a map, 4 KiB", LONG, "dataset.format=tokens", "dataset.codec=raw",
        "tokens.seq_len=2047", "generate.samples=40000");
-    OF("lmdb, 4 KiB", 1, LONG, "dataset.format=lmdb", "dataset.codec=raw",
+    OF("lmdb, 4 KiB", LONG, "dataset.format=lmdb", "dataset.codec=raw",
        "generate.sample_bytes=4096", "generate.samples=40000");
-    OF("files, 4 KiB", 1, LONG, "dataset.format=files", "dataset.codec=raw",
+    OF("files, 4 KiB", LONG, "dataset.format=files", "dataset.codec=raw",
        "generate.sample_bytes=4096", "generate.samples=10000");
-    OF("files, 64 KiB", 1, LONG, "dataset.format=files", "dataset.codec=raw",
+    OF("files, 64 KiB", LONG, "dataset.format=files", "dataset.codec=raw",
        "generate.sample_bytes=65536", "generate.samples=4000");
     return 0;
 }
