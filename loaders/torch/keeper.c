@@ -150,14 +150,30 @@ static bool wait_for_end(pid_t program, int life_fd, int signal_fd, int *status)
     }
 }
 
+/* Closes all descriptors but stdin, stdout, stderr and these. Linux before 5.9 cannot. */
+static void close_others(const int *fd, uint32_t n)
+{
+    unsigned from = STDERR_FILENO + 1, next = 0;
+
+    for (; next != ~0U; from = next + 1) {
+        next = ~0U;
+        for (uint32_t i = 0; i < n; i++)
+            if ((unsigned)fd[i] >= from && (unsigned)fd[i] < next)
+                next = (unsigned)fd[i];
+        if (next > from)
+            (void)syscall(SYS_close_range, from, next == ~0U ? next : next - 1, 0U);
+    }
+}
+
 /* The keeper: a group of its own, so that a signal to this process's group does not end it before
- * its work is done. */
+ * its work is done. An earlier keeper's life_fd must be open in the program alone. */
 static _Noreturn void keep(char *const argv[], int fd, bool quiet, int life_fd, int told_fd)
 {
     sigset_t chld;
     struct ending ending = {.status = CANNOT_START << 8};
     int error[2] = {-1, -1};
 
+    close_others((const int[]){fd, life_fd, told_fd}, 3);
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1UL);
     (void)prctl(PR_SET_NAME, "dlbench-keeper");

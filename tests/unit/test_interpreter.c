@@ -206,6 +206,21 @@ static void a_stopped_keeper_ends_it(void **state)
     assert_int_not_equal(kill(program, 0), 0);
 }
 
+/* A later keeper holds no descriptor of an earlier one, which would not see its end of the pipe
+ * close. */
+static void several_end_one_after_the_other(void **state)
+{
+    (void)state;
+    char *const argv[] = {"/bin/sleep", "1000", NULL};
+    struct dlb_keeper keeper[3];
+    struct dlb_err err;
+
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(dlb_keeper_start(&keeper[i], argv, dup(0), true, &err), DLB_OK);
+    for (int i = 0; i < 3; i++)
+        assert_true(dlb_keeper_end(&keeper[i], 0));
+}
+
 /* The cell's threads have another one, which the user's program must not inherit. */
 static void its_timers_are_the_systems(void **state)
 {
@@ -240,6 +255,7 @@ int main(void)
         cmocka_unit_test(what_it_said_is_told_though_it_ended_before_the_question),
         cmocka_unit_test(what_it_said_is_told_though_it_did_not_read_the_question),
         cmocka_unit_test(a_stopped_keeper_ends_it),
+        cmocka_unit_test(several_end_one_after_the_other),
         cmocka_unit_test(its_timers_are_the_systems),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
