@@ -86,6 +86,8 @@ static void severity(const json_t *doc, const json_t *best, char *text, size_t n
                       100 * idle);
     if (lost >= DLB_LOST_WARN)
         (void)snprintf(text + n, n_text - (size_t)n, ", %.3g%% of the samples skipped", 100 * lost);
+    else if (!isfinite(lost) && dlb_json_u64(best, "cut_shards", 0) > 0)
+        (void)snprintf(text + n, n_text - (size_t)n, ", the rest of damaged shards skipped");
 }
 
 /* The title has the class, so the text need not begin with it. Owned by the caller. */

@@ -224,11 +224,12 @@ static enum dlb_severity find_severity(const struct dlb_finding *f)
 }
 
 /* Of what is missing: whatever the device did, it did not train on the data set. */
-static enum dlb_severity lost_severity(double lost_frac)
+static enum dlb_severity lost_severity(const struct dlb_evidence *evidence, double lost_frac)
 {
     if (lost_frac >= DLB_SHARE_CRITICAL)
         return DLB_SEVERITY_CRITICAL;
-    return lost_frac >= DLB_LOST_WARN ? DLB_SEVERITY_WARN : DLB_SEVERITY_OK;
+    return lost_frac >= DLB_LOST_WARN || evidence->n_cut_shards > 0 ? DLB_SEVERITY_WARN
+                                                                    : DLB_SEVERITY_OK;
 }
 
 void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out)
@@ -255,8 +256,8 @@ void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out)
     f.klass = classify(evidence, &f);
     f.cause = find_cause(evidence, &f);
     *out = (struct dlb_verdict){.klass = f.klass, .cause = f.cause, .severity = find_severity(&f)};
-    if (lost_severity(f.lost_frac) > out->severity)
-        out->severity = lost_severity(f.lost_frac);
+    enum dlb_severity lost = lost_severity(evidence, f.lost_frac);
+    out->severity = lost > out->severity ? lost : out->severity;
     out->unexplained = f.klass == DLB_V_INCOMPLETE && f.input_refuted;
     dlb_verdict_words(evidence, &f, out->text, sizeof out->text);
 }

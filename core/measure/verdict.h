@@ -63,7 +63,8 @@ struct dlb_verdict {
  * workers.
  *
  * The class holds for the samples that were delivered. If DLB_LOST_WARN of them or more were
- * skipped, the text begins with that, and the severity is at least a warning. */
+ * skipped, or the rest of a shard whose samples are not counted, the text begins with that, and the
+ * severity is at least a warning. */
 void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out);
 
 #endif

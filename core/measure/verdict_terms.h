@@ -101,6 +101,7 @@ struct dlb_evidence {
     bool persistent_workers;
     uint32_t device_prefetch;
     uint64_t n_lost, n_lost_of; /* samples that were skipped, of those to deliver */
+    uint64_t n_cut_shards; /* how often the rest of a shard was, whose samples nobody has counted */
     const char *first_lost;     /* the first of them and why; borrowed, may be NULL */
     enum dlb_cache_label cache; /* where the bytes that the workers read came from */
     bool torch;                 /* PyTorch loaded: advice is about its settings */

@@ -396,8 +396,14 @@ static void say_harness_bound(struct words *w, const struct dlb_evidence *e,
 
 static void say_lost(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
 {
-    say(w, "%s of the samples (%" PRIu64 " of %" PRIu64 ") could not be read or decoded",
-        percent(f->lost_frac).text, e->n_lost, e->n_lost_of);
+    if (e->n_cut_shards > 0)
+        say(w,
+            "The rest of a shard could not be read (%" PRIu64
+            " times), and how many samples that is nobody knows",
+            e->n_cut_shards);
+    else
+        say(w, "%s of the samples (%" PRIu64 " of %" PRIu64 ") could not be read or decoded",
+            percent(f->lost_frac).text, e->n_lost, e->n_lost_of);
     if (e->first_lost)
         say(w, " (first: %.*s)", DLB_CUT(e->first_lost, 240));
     say(w, ": look at them with `dlbench inspect`. Of the rest: ");
@@ -409,7 +415,7 @@ void dlb_verdict_words(const struct dlb_evidence *evidence, const struct dlb_fin
     struct words w = {.text = text, .cap = n_text};
 
     say(&w, "%s: ", dlb_verdict_class_name(finding->klass));
-    if (finding->lost_frac >= DLB_LOST_WARN)
+    if (finding->lost_frac >= DLB_LOST_WARN || evidence->n_cut_shards > 0)
         say_lost(&w, evidence, finding);
     switch (finding->klass) {
     case DLB_V_INCOMPLETE:

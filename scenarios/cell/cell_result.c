@@ -100,23 +100,27 @@ double dlb_measured(uint64_t value)
 
 struct dlb_lost dlb_cell_result_lost(const struct dlb_cell_result *result)
 {
-    struct dlb_lost lost = {0, 0};
-    bool cut = result->workers.n_cut_shards != DLB_NOT_MEASURED && result->workers.n_cut_shards > 0;
+    struct dlb_lost lost = {0, 0, false};
+    bool told = false,
+         cut = result->workers.n_cut_shards != DLB_NOT_MEASURED && result->workers.n_cut_shards > 0;
     for (uint32_t i = 0; i < result->loop.n_epochs; i++) {
         const struct dlb_epoch *epoch = &result->loop.epoch[i];
         uint64_t n = epoch->n_skipped;
         /* How many samples followed in a shard that was cut is known by what is missing. */
-        if (cut && epoch->ended && epoch->n_expected > epoch->n_samples + n)
+        if (cut && epoch->ended && epoch->n_expected > epoch->n_samples + n) {
             n = epoch->n_expected - epoch->n_samples;
+            told = true;
+        }
         lost.n += n;
         lost.of += epoch->n_samples + n;
     }
+    lost.unknown = cut && !told;
     return lost;
 }
 
 double dlb_lost_frac(const struct dlb_lost *lost)
 {
-    return lost->of > 0 ? (double)lost->n / (double)lost->of : (double)NAN;
+    return lost->of > 0 && !lost->unknown ? (double)lost->n / (double)lost->of : (double)NAN;
 }
 
 struct dlb_stage_result dlb_stage_result_of(const struct dlb_hist *hist)

@@ -199,9 +199,10 @@ void dlb_cell_result_fail(struct dlb_cell_result *result, const struct dlb_err *
  * epoch that was cut short, those that were skipped until then. */
 struct dlb_lost {
     uint64_t n, of;
+    bool unknown; /* a shard was cut, and nothing tells how many samples it had: n is the least */
 };
 struct dlb_lost dlb_cell_result_lost(const struct dlb_cell_result *result);
-double dlb_lost_frac(const struct dlb_lost *lost); /* NaN of no samples */
+double dlb_lost_frac(const struct dlb_lost *lost); /* NaN of no samples, or unknown */
 
 /* Over the window; NaN without one. */
 double dlb_cell_result_samples_per_s(const struct dlb_cell_result *result);

@@ -262,6 +262,7 @@ static void gather_stages(const struct dlb_cell_result *shown, struct dlb_eviden
     struct dlb_lost lost = dlb_cell_result_lost(shown);
     e->n_lost = lost.n;
     e->n_lost_of = lost.of;
+    e->n_cut_shards = lost.unknown ? workers->n_cut_shards : 0;
     e->first_lost = workers->n_skipped_named > 0 ? workers->skipped[0] : NULL;
 }
 

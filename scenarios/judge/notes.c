@@ -41,8 +41,8 @@ bool dlb_skipped_text(const struct dlb_cell_result *rep, char *text, size_t n_te
     uint64_t n = dlb_count_or_zero(rep->workers.n_skipped),
              n_cut = dlb_count_or_zero(rep->workers.n_cut_shards);
     struct dlb_lost lost = dlb_cell_result_lost(rep);
-    char samples[80] = "", shards[60] = "", epochs[40] = "";
-    if (lost.n > 0)
+    char samples[80] = "", shards[80] = "", epochs[40] = "";
+    if (lost.n > 0 && !lost.unknown)
         (void)snprintf(samples, sizeof(samples), "%llu of %llu samples (%.3g%%)%s",
                        (unsigned long long)lost.n, (unsigned long long)lost.of,
                        100 * dlb_lost_frac(&lost), n_cut > 0 ? ", " : "");
@@ -50,8 +50,9 @@ bool dlb_skipped_text(const struct dlb_cell_result *rep, char *text, size_t n_te
         (void)snprintf(samples, sizeof(samples), "%llu sample%s%s", (unsigned long long)n,
                        n == 1 ? "" : "s", n_cut > 0 ? ", " : "");
     if (n_cut > 0)
-        (void)snprintf(shards, sizeof(shards), "%llu time%s the rest of a shard",
-                       (unsigned long long)n_cut, n_cut == 1 ? "" : "s");
+        (void)snprintf(shards, sizeof(shards), "%llu time%s the rest of a shard%s",
+                       (unsigned long long)n_cut, n_cut == 1 ? "" : "s",
+                       lost.unknown ? ", of unknown length" : "");
     if (rep->loop.n_epochs > 1)
         (void)snprintf(epochs, sizeof(epochs), " in %u epochs", rep->loop.n_epochs);
     (void)snprintf(text, n_text, "skipped what could not be read or decoded: %s%s%s", samples,

@@ -65,7 +65,10 @@ static double rate_of(const struct dlb_cell_result *rep, enum dlb_rate_kind kind
         return dlb_cell_result_samples_per_s(rep);
     if (kind == DLB_RATE_WITHIN)
         return per_s(rep, samples_of_step(&rep->loop.pace.within), time.ns);
-    return per_s(rep, wanted->n_samples, time.ns);
+    /* What was skipped is not delivered: it takes part in no rate. */
+    struct dlb_lost lost = dlb_cell_result_lost(rep);
+    double lost_frac = lost.n > 0 ? (double)lost.n / (double)lost.of : 0;
+    return per_s(rep, wanted->n_samples * (1 - lost_frac), time.ns);
 }
 
 /* Whether the repetition is among those that are judged. */

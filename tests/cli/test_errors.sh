@@ -104,6 +104,8 @@ else
             --set loader.num_workers=$workers --run-name tar --overwrite --json
         expect_exit 0
         expect_json 'd["cells"][0]["skipped_samples"] == 0 and d["cells"][0]["cut_shards"] >= 1'
+        expect_json 'd["cells"][0]["skipped_frac"] is None and d["verdict"]["severity"] != "ok"'
+        expect_json 'not any(e["whole"] for e in d["cells"][0]["epochs"])'
         expect_json "'$(basename "$shard")' in d['cells'][0]['skipped'][0]"
         expect_json 'any(n["code"] == "SAMPLES_SKIPPED" and "shard" in n["text"] for n in d["notes"])'
     done

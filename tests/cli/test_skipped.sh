@@ -34,6 +34,8 @@ for workers in 0 2; do
     expect_json "re.search(r'60% of .*120 of 200.*d/.*zst', d['verdict']['text'])"
     expect_json "any(n['code'] == 'SAMPLES_SKIPPED' and re.search(r'120 of 200 .*d/.*zst', n['text']) for n in d['notes'])"
 done
+measure --set run.epochs=4 --run-name epochs --json # no rate counts what was not delivered
+expect_json 'd["cells"][0]["epoch_samples_per_s"]["median"] <= 1.001 * 10 / 2e-3'
 run "$dlbench" report results/most
 expect_out '^Verdict: .*60%'
 

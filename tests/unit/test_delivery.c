@@ -150,6 +150,9 @@ static void test_what_was_lost_is_in_the_verdict(void **state)
         {99, 1, 0, DLB_SEVERITY_WARN, 0.01, "1 of 100"},
         {60, 3, 1, DLB_SEVERITY_CRITICAL, 0.40, "40 of 100"},
         {100, 0, 0, DLB_SEVERITY_OK, 0, NULL},
+        {100, 0, 1, DLB_SEVERITY_WARN, (double)NAN,
+         "rest of a shard"}, /* how much, none can tell */
+        {97, 3, 1, DLB_SEVERITY_WARN, (double)NAN, "rest of a shard"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct judged t;
@@ -168,7 +171,8 @@ static void test_what_was_lost_is_in_the_verdict(void **state)
         const struct dlb_lost lost = dlb_cell_result_lost(rep);
         assert_int_equal(cell->status, DLB_CELL_OK);
         assert_int_equal(cell->verdict.severity, rows[i].severity);
-        assert_true(fabs(dlb_lost_frac(&lost) - rows[i].frac) < 1e-9);
+        assert_true(isnan(rows[i].frac) ? isnan(dlb_lost_frac(&lost))
+                                        : fabs(dlb_lost_frac(&lost) - rows[i].frac) < 1e-9);
         json_t *note = NULL;
         for (size_t k = 0; k < json_array_size(t.j.notes); k++)
             if (strcmp(dlb_json_text(json_array_get(t.j.notes, k), "code"), "SAMPLES_SKIPPED") == 0)
