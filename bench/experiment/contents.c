@@ -4,6 +4,7 @@
 #include "bench/experiment/scratch.h"
 #include "core/base/io.h"
 #include "core/base/journal.h"
+#include "core/base/json.h"
 #include "reports/load.h"
 #include "reports/text.h"
 
@@ -61,6 +62,8 @@ static bool is_page(const char *text, size_t n_bytes)
 struct result_files {
     bool there[DLB_N_RESULT_NAMES], ours[DLB_N_RESULT_NAMES]; /* in the order of dlb_result_names */
     bool unfinished;                                          /* the journal has a repetition */
+    bool partial;                                             /* of the summary, as is the name */
+    char run_name[256];
 };
 
 /* Of a journal the first line is enough, and it may be long. */
@@ -114,9 +117,13 @@ static int read_all_own(int folder, const char *path, struct result_files *out, 
 {
     json_t *summary = NULL;
     int rc = DLB_OK;
-    *out = (struct result_files){{false}, {false}, false};
+    *out = (struct result_files){.unfinished = false};
     for (int i = 0; dlb_result_names[i] && rc == DLB_OK; i++)
         rc = read_own(folder, path, i, &summary, out, err);
+    const char *name = dlb_json_text(summary, "run_name");
+    out->partial = json_is_true(json_object_get(summary, "partial"));
+    (void)snprintf(out->run_name, sizeof(out->run_name), "%s",
+                   strlen(name) < sizeof(out->run_name) ? name : "");
     json_decref(summary);
     return rc;
 }
@@ -204,6 +211,8 @@ int dlb_contents_of(int folder, const char *path, struct dlb_contents *out, stru
     }
     out->journal = files.ours[DLB_N_RESULT_NAMES - 1];
     out->unfinished = files.unfinished;
+    out->partial = files.partial;
+    memcpy(out->run_name, files.run_name, sizeof(out->run_name));
     return rc;
 }
 

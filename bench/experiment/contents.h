@@ -11,14 +11,16 @@
 #include <stddef.h>
 
 struct dlb_contents {
-    bool summary;    /* a result: a summary.json that dlbench wrote */
-    bool journal;    /* of a run that did not end */
-    bool unfinished; /* and it has a repetition */
-    bool leftover;   /* what a run that was killed left: its scratch, an environment.json */
-    bool unfit;      /* a file of a result's name that dlbench did not write */
-    bool foreign;    /* anything else */
-    char other[256]; /* name of something unfit or foreign; the unfit first */
-    long pid;        /* of the scratch folder found last; 0: there is none */
+    bool summary;       /* a result: a summary.json that dlbench wrote */
+    bool partial;       /* and it is of a run that did not measure all */
+    char run_name[256]; /* of the summary; "": there is none, or it is longer */
+    bool journal;       /* of a run that did not end */
+    bool unfinished;    /* and it has a repetition */
+    bool leftover;      /* what a run that was killed left: its scratch, an environment.json */
+    bool unfit;         /* a file of a result's name that dlbench did not write */
+    bool foreign;       /* anything else */
+    char other[256];    /* name of something unfit or foreign; the unfit first */
+    long pid;           /* of the scratch folder found last; 0: there is none */
 };
 
 /* Of an open folder; `path` is for messages. An error, with the path, when the folder or a file of

@@ -27,7 +27,8 @@ exports[] = {
      "<testsuite name=\"dlbench "},
     {"--traceml", "{\n  \"schema_version\": ", "\"" DLB_TRACEML_SUMMARY "\""},
     {"--trace", "{\"displayTimeUnit\":", "\"program\":\"dlbench\""},
-    {"--prometheus", "# HELP dlbench_", ""},
+    {"--prometheus", "# HELP dlbench_result_timestamp_seconds ",
+     "\ndlbench_result_timestamp_seconds{run_name="},
 };
 
 enum { N_EXPORTS = sizeof(exports) / sizeof(*exports) };

@@ -10,6 +10,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/say.h"
+#include "core/base/shell.h"
 #include "reports/report.h"
 
 #include <errno.h>
@@ -320,23 +321,34 @@ int dlb_result_begin(const struct dlb_result_folder *folder, const json_t *envir
                             : dlb_result_write(folder->path, NULL, environment, NULL, NULL, err);
 }
 
+/* Whatever has the folder's place now is not ours to write to. */
+static int check_place(const struct dlb_result_folder *folder, struct dlb_err *err)
+{
+    return dlb_contents_is_at(folder->lock_fd, folder->path)
+               ? DLB_OK
+               : dlb_fail(err, DLB_ERR_JOURNAL_LOST, folder->path, DLB_NO_OFFSET,
+                          "the result's folder was moved, removed or replaced while dlbench wrote "
+                          "to it; what was measured is in its journal: --resume WHERE-IT-IS");
+}
+
 void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc)
 {
     struct dlb_err ignored; /* dlb_result_finish meets the same error, and reports it */
-    if (!folder->replaces)
+    if (!folder->replaces && check_place(folder, &ignored) == DLB_OK)
         (void)dlb_result_write_part(folder->path, doc, &ignored);
 }
 
-/* Opens and locks the folder, and marks it as being written to; -1: it holds what is not ours, or
- * another process writes there. */
-static int claim_aside(const char *folder, bool made)
+/* Opens and locks the folder, and marks it as being written to; -1: it holds what is not ours, a
+ * result other than part of a run of this name, or another process writes there. */
+static int claim_aside(const char *folder, bool made, const char *run_name)
 {
     struct dlb_contents there;
     struct dlb_err ignored;
     int fd;
     enum dlb_claim claim = dlb_contents_claim(folder, O_NOFOLLOW, &fd);
     if (claim >= DLB_CLAIM_UNLOCKED && dlb_contents_of(fd, folder, &there, &ignored) == DLB_OK &&
-        !there.foreign && !there.unfit) {
+        !there.foreign && !there.unfit &&
+        (!there.summary || (there.partial && strcmp(there.run_name, run_name) == 0))) {
         if (claim == DLB_CLAIM_LOCKED)
             (void)dlb_contents_remove_leftovers(fd);
         if (dlb_scratch_make(fd, made))
@@ -362,7 +374,7 @@ static int write_aside(struct dlb_result_folder *folder, const json_t *environme
         bool made = mkdir(aside, 0777) == 0;
         if (!made && (errno != EEXIST || i > NAMES_TRIED))
             return dlb_fail_errno(err, aside, DLB_NO_OFFSET, "cannot make the folder");
-        fd = claim_aside(aside, made);
+        fd = claim_aside(aside, made, folder->name);
         (void)snprintf(number, sizeof(number), "-%d", i);
     }
     memcpy(folder->written, aside, sizeof(folder->written));
@@ -382,6 +394,9 @@ int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environmen
     if (folder->replaces && part == DLB_RESULT_PART)
         return write_aside(folder, environment, doc, err);
     memcpy(folder->written, folder->path, sizeof(folder->written));
+    int rc = check_place(folder, err);
+    if (rc)
+        return rc;
     if (!folder->replaces)
         return dlb_result_write(folder->path, NULL, NULL, doc, &folder->spared, err);
     const struct dlb_replaced old = {folder->scratch, &folder->lock_fd};
@@ -399,13 +414,19 @@ bool dlb_result_is_unfinished(const struct dlb_result_folder *folder)
 void dlb_result_say_resume(const struct dlb_result_folder *folder, const struct dlb_args *args,
                            const char *verb)
 {
-    if (!dlb_result_is_unfinished(folder))
+    if (!dlb_result_is_unfinished(folder) || !dlb_contents_is_at(folder->lock_fd, folder->path))
         return;
-    if (args->measures) /* the journal has A's configuration alone */
-        dlb_say(stderr, "dlbench: to go on with it: dlbench %s --run %s %s --resume %s", verb,
-                args->path, args->beside[0], folder->path);
-    else
-        dlb_say(stderr, "dlbench: to go on with it: dlbench %s --resume %s", verb, folder->path);
+    char *path = dlb_shell_word(folder->path);
+    if (args->measures) { /* the journal has A's configuration alone */
+        char *a = dlb_shell_word(args->path), *b = dlb_shell_word(args->beside[0]);
+        dlb_say(stderr, "dlbench: to go on with it: dlbench %s --run %s %s --resume %s", verb, a, b,
+                path);
+        free(a);
+        free(b);
+    } else {
+        dlb_say(stderr, "dlbench: to go on with it: dlbench %s --resume %s", verb, path);
+    }
+    free(path);
 }
 
 void dlb_result_say_interrupted(const struct dlb_result_folder *folder)

@@ -67,7 +67,9 @@ expect_error E_USAGE_FLAG_VALUE 2 "$dlbench" report results/sweep --format pdf
 expect_error E_NOT_FOUND 3 "$dlbench" report results/sweep results/none --format md
 
 # --- Prometheus: a file that is replaced at once, and nothing on stdout
-printf '# HELP dlbench_old of an earlier call\n' >figures.prom
+printf '# HELP dlbench_mine of another program\n' >figures.prom
+expect_error E_EXPORT_PATH 2 "$dlbench" report results/sweep --prometheus figures.prom
+rm figures.prom
 run "$dlbench" report results/sweep results/gap --prometheus figures.prom
 expect_exit 0
 expect_out_empty

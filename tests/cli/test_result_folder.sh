@@ -59,6 +59,31 @@ kept results/c.partial/summary.txt thesis
 expect_no_file results/c.partial/summary.json
 expect_no_file results/c.partial-3
 
+# --- nor into a finished result, even of such a name
+run "$dlbench" run "${one[@]}" --run-name e
+run "$dlbench" run "${one[@]}" --run-name e.partial
+expect_exit 0
+before=$(sha256sum <results/e.partial/summary.json)
+start_long results/e --run-name e --overwrite
+kill -INT "$pid"
+end_long
+expect_exit 130
+expect_err ' results/e.partial-2$'
+expect [ "$(sha256sum <results/e.partial/summary.json)" = "$before" ]
+
+# --- the folder is exchanged for another while a run goes on
+mkdir elsewhere
+echo thesis >elsewhere/summary.txt
+start_long results/f --run-name f
+mv results/f results/moved
+ln -s ../elsewhere results/f
+kill -INT "$pid"
+end_long
+expect_err E_JOURNAL_LOST
+expect_no_err '--resume results/f'
+kept elsewhere/summary.txt thesis
+expect [ "$(ls elsewhere)" = summary.txt ]
+
 # --- scratch of killed runs with names that were chosen for them goes with the next run
 start_long killed/gone --results killed --run-name gone
 kill -9 "$pid"
