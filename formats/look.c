@@ -14,6 +14,7 @@ struct look {
     struct dlb_dataset *ds;
     void *reader, *codec;
     uint32_t n_seen;
+    uint64_t n_bytes; /* of the samples looked at */
     uint64_t least_bytes, most_bytes;
     double ratio;
     struct dlb_err first; /* of those that cannot be decoded */
@@ -36,6 +37,7 @@ static void look_at(struct look *look, const struct dlb_sample *sample)
     }
     uint64_t n_bytes = codec->decoded_bytes(look->codec);
     size_t stored = sample->field[0].len_bytes;
+    look->n_bytes += stored + n_bytes;
     if (look->n_seen++ == 0)
         look->least_bytes = look->most_bytes = n_bytes;
     if (n_bytes < look->least_bytes)
@@ -57,7 +59,8 @@ static void look_at_shards(struct look *look)
         struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
         struct dlb_err err = {0};
         int rc = reader->shard_open(look->reader, shard, &err);
-        for (uint32_t k = 0; rc == DLB_OK && k < N_LOOKS / n; k++) {
+        for (uint32_t k = 0; rc == DLB_OK && k < N_LOOKS / n && look->n_bytes < DLB_LOOK_BYTES;
+             k++) {
             rc = reader->next(look->reader, (struct dlb_dest){NULL, 0}, &sample, &err);
             if (rc == DLB_OK)
                 look_at(look, &sample);
@@ -72,7 +75,7 @@ static void look_at_numbers(struct look *look)
     uint64_t n_samples = look->ds->shape.n_samples;
     uint64_t n = n_samples < N_LOOKS ? n_samples : N_LOOKS;
 
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < n && look->n_bytes < DLB_LOOK_BYTES; i++) {
         struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
         struct dlb_err err = {0};
         uint64_t index = (uint64_t)((double)i * (double)n_samples / (double)n);

@@ -6,7 +6,11 @@
 
 #include "formats/dataset.h"
 
-/* Sets shape.max_decoded_bytes from up to 64 samples, evenly spread (of shards: their first ones).
+/* Bytes of samples after which enough was looked at. */
+#define DLB_LOOK_BYTES (UINT64_C(1) << 30)
+
+/* Sets shape.max_decoded_bytes from up to 64 samples, evenly spread (of shards: their first ones),
+ * and up to the one that makes DLB_LOOK_BYTES full, stored and decoded.
  * When all have one size, as arrays do, it is that size; else the largest stored sample times the
  * highest ratio seen. A later sample that is still larger fails when it is decoded, with an error
  * that names transform.max_decoded_bytes. Samples that cannot be decoded are skipped; when none can

@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "formats/codecs/image.h"
+#include "formats/look.h"
 #include "formats/read_apart.h"
 #include "formats/undecoded.h"
 #include "formats/writer.h"
@@ -88,24 +89,25 @@ out:
     return status;
 }
 
-/* Called for each sample looked at. `sample` is NULL if it could not be read, and *why says so.
- * Returns false to stop. */
+/* Called for each sample looked at, up to the one that makes DLB_LOOK_BYTES full. `sample` is NULL
+ * if it could not be read, and *why says so. Returns false to stop. */
 typedef bool visit(void *ctx, struct looker *looker, const struct dlb_sample *sample,
                    const struct dlb_err *why);
 
 static void visit_map(struct looker *looker, uint64_t n, visit *each, void *ctx)
 {
     const struct dlb_reader *reader = looker->ds.format->reader;
-    uint64_t n_samples = looker->ds.shape.n_samples;
+    uint64_t n_samples = looker->ds.shape.n_samples, n_bytes = 0;
     struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
     struct dlb_err err = {.status = DLB_OK};
 
     if (n > n_samples)
         n = n_samples;
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < n && n_bytes < DLB_LOOK_BYTES; i++) {
         uint64_t index = (uint64_t)((unsigned __int128)i * n_samples / n);
         bool read =
             reader->read(looker->reader, index, (struct dlb_dest){0}, &sample, &err) == DLB_OK;
+        n_bytes += read ? sample.field[0].len_bytes : 0;
         if (!each(ctx, looker, read ? &sample : NULL, &err))
             return;
     }
@@ -116,6 +118,7 @@ static void visit_shards(struct looker *looker, uint64_t n, visit *each, void *c
     const struct dlb_reader *reader = looker->ds.format->reader;
     uint32_t n_shards = looker->ds.shape.n_shards;
     uint32_t n_asked = n_shards < DLB_INSPECT_SHARDS ? n_shards : DLB_INSPECT_SHARDS;
+    uint64_t n_bytes = 0;
     struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
     struct dlb_err err = {.status = DLB_OK};
 
@@ -123,8 +126,9 @@ static void visit_shards(struct looker *looker, uint64_t n, visit *each, void *c
         uint64_t n_here = n / n_asked + (i < n % n_asked);
         int status =
             reader->shard_open(looker->reader, (uint32_t)((uint64_t)i * n_shards / n_asked), &err);
-        for (uint64_t k = 0; status == DLB_OK && k < n_here; k++) {
+        for (uint64_t k = 0; status == DLB_OK && k < n_here && n_bytes < DLB_LOOK_BYTES; k++) {
             status = reader->next(looker->reader, (struct dlb_dest){0}, &sample, &err);
+            n_bytes += status == DLB_OK ? sample.field[0].len_bytes : 0;
             if (status == DLB_OK && !each(ctx, looker, &sample, &err))
                 return;
         }

@@ -1,14 +1,17 @@
 #include "formats/files/list.h"
 
+#include "core/base/escape.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_DEPTH = 16 }; /* a link to a folder above would never end */
+enum { MAX_DEPTH = 16 };
 
 struct visit {
     struct dlb_files_list *list;
+    const struct dlb_io *io;
     const struct dlb_codec *codec;
     uint32_t folder;
 };
@@ -68,6 +71,35 @@ static int add_file(struct dlb_files_list *list, uint32_t folder, const struct d
     return DLB_OK;
 }
 
+/* Whether a link in the folder leads to the folder itself or to one above it, up to the root: its
+ * folders would never end. */
+static bool leads_up(const struct visit *v, const char *folder, const char *link)
+{
+    const char *root = v->list->folders[0].path;
+    char *target = dlb_path_join(folder, link), *above = strdup(folder);
+    bool up = false;
+
+    for (char *end; target && above && !up; *end = '\0') {
+        up = v->io->same(above, target);
+        end = strrchr(above, '/');
+        if (!end || (size_t)(end - above) < strlen(root))
+            break;
+    }
+    free(above);
+    free(target);
+    return up;
+}
+
+static int enter(const struct visit *v, const struct dlb_io_entry *entry, struct dlb_err *err)
+{
+    const struct dlb_files_folder *folder = &v->list->folders[v->folder];
+
+    if (entry->linked && leads_up(v, folder->path, entry->name))
+        return dlb_fail(err, DLB_ERR_DATASET_FOLDERS_TOO_MANY, folder->path, DLB_NO_OFFSET,
+                        "its link \"%.*s\" leads to a folder above", DLB_CUT(entry->name, 100));
+    return add_folder(v->list, folder->path, entry->name, folder->label, err);
+}
+
 /* Files of this program: manifest, marks. */
 static bool is_own(const char *name)
 {
@@ -91,8 +123,7 @@ static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *er
         return DLB_OK;
     }
     if (entry->kind == DLB_IO_DIR)
-        return add_folder(list, list->folders[v->folder].path, entry->name,
-                          list->folders[v->folder].label, err);
+        return enter(v, entry, err);
     const char *dot = strrchr(entry->name, '.');
     if (dlb_codec_takes(v->codec, dot ? dot + 1 : ""))
         return add_file(list, v->folder, entry, err);
@@ -126,7 +157,7 @@ static int list_folders(struct dlb_files_list *list, const char *root, const str
                         const struct dlb_codec *codec, struct dlb_err *err)
 {
     for (uint64_t i = 0; i < list->n_folders; i++) {
-        struct visit v = {list, codec, (uint32_t)i};
+        struct visit v = {list, io, codec, (uint32_t)i};
         const char *path = list->folders[i].path;
         if (depth_below(root, path) > MAX_DEPTH)
             return dlb_fail(err, DLB_ERR_DATASET_FOLDERS_TOO_MANY, path, DLB_NO_OFFSET,

@@ -84,8 +84,9 @@ struct dlb_hdf5_listed {
 struct dlb_hdf5_about {
     char dataset[DLB_HDF5_PATH_CAP]; /* the chosen one's path in the file */
     uint32_t n_candidates;           /* the number of datasets from which it was chosen */
-    bool search_ended;               /* at its limits: there may be others */
-    int layout;                      /* enum dlb_hdf5_layout */
+    uint32_t n_beside; /* data sets in the file that are about another one, by their names */
+    bool search_ended; /* at its limits: there may be others */
+    int layout;        /* enum dlb_hdf5_layout */
     uint32_t rank;
     uint64_t dims[DLB_HDF5_MAX_RANK], chunk[DLB_HDF5_MAX_RANK];
     int element; /* enum dlb_element; NONE: any other type, including big-endian numbers */

@@ -52,9 +52,10 @@ static int read_label(hid_t set, const char *path, const char *name, struct dlb_
     for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
         if (wide[i] < 0 || wide[i] > UINT32_MAX)
             rc = dlb_fail(err, DLB_ERR_HDF5_LABEL_NO_CLASS, path, DLB_NO_OFFSET,
-                          "label %lld of sample %llu in %.*s is not a class: hdf5.label = \"none\" "
-                          "leaves labels out",
-                          (long long)wide[i], (unsigned long long)i, DLB_CUT(name, 200));
+                          "label %lld%s of sample %llu in %.*s is not a class: hdf5.label = "
+                          "\"none\" leaves labels out",
+                          (long long)wide[i], wide[i] == INT64_MAX ? " or more" : "",
+                          (unsigned long long)i, DLB_CUT(name, 200));
         facts->label[i] = (uint32_t)wide[i];
     }
     facts->about.n_labels = rc == DLB_OK ? n : 0;

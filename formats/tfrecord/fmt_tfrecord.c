@@ -58,7 +58,8 @@ const struct dlb_opt_group dlb_tfr_group = {"tfrecord", "TFRecord shards", opts,
 struct tfrecord {
     const struct dlb_io *io;
     struct dlb_tfr_list list;
-    uint64_t *base; /* [list.n] number of each shard's first sample */
+    uint64_t *base;     /* [list.n] number of each shard's first sample */
+    uint64_t max_bytes; /* of a record */
     struct dlb_tfr_opts opts;
 };
 
@@ -176,6 +177,7 @@ static int tfrecord_open(void *state, const struct dlb_open *how, struct dlb_sha
             shape->max_sample_bytes = shard->max_bytes;
         shape->id = dlb_hash64(name, strlen(name), dlb_hash64(numbers, sizeof numbers, shape->id));
     }
+    ds->max_bytes = shape->max_sample_bytes;
     shape->id = dlb_hash64(ds->opts.feature, strlen(ds->opts.feature), shape->id);
     shape->n_shards = list->n;
     /* With no sample at all, the reason tells more than "holds no samples". */
@@ -239,7 +241,8 @@ static int make_room(struct tfrecord_reader *reader, uint64_t n_bytes, struct dl
     if (reader->buffer && n_bytes <= reader->buffer_bytes)
         return DLB_OK;
     free(reader->buffer);
-    reader->buffer_bytes = (size_t)n_bytes + n_bytes / 4 + 1;
+    uint64_t larger = n_bytes + n_bytes / 4 + 1, most = reader->ds->max_bytes + 1;
+    reader->buffer_bytes = (size_t)(larger < most || n_bytes >= most ? larger : most);
     reader->buffer = malloc(reader->buffer_bytes);
     if (reader->buffer)
         return DLB_OK;

@@ -3,6 +3,7 @@
 #include "formats/tokens/tokens.h"
 
 #include "formats/generate/manifest.h"
+#include "formats/headroom.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -171,6 +172,26 @@ static int open_npy(struct dlb_tokens_file *file, const uint8_t *head, size_t n_
     return DLB_OK;
 }
 
+/* A file may have any size: its header tells first whether it is an index. */
+static int check_index(const struct dlb_io *io, int64_t handle, uint64_t n_bytes, const char *idx,
+                       struct dlb_err *err)
+{
+    uint8_t head[DLB_MEGATRON_HEADER_BYTES];
+    struct dlb_megatron index;
+    size_t n_read = 0;
+    int rc = io->pread(handle, head, sizeof head, 0, &n_read, idx, err);
+
+    if (rc == DLB_OK)
+        rc = dlb_megatron_head(&index, head, n_read, n_bytes, idx, err);
+    if (rc == DLB_OK && n_bytes > MAX_INDEX_BYTES)
+        rc = dlb_fail(err, DLB_ERR_TOKENS_INDEX_TOO_LARGE, idx, DLB_NO_OFFSET,
+                      "the index has %" PRIu64 " bytes; up to %" PRIu64 " are read", n_bytes,
+                      MAX_INDEX_BYTES);
+    if (rc == DLB_OK) /* its bytes, and what is kept of each sequence */
+        rc = dlb_headroom_check(2 * n_bytes, idx, "the index", "use fewer sequences", err);
+    return rc;
+}
+
 static int open_megatron(struct dlb_tokens_file *file, const struct dlb_io *io, struct dlb_err *err)
 {
     char *idx = index_path(file->path);
@@ -186,10 +207,8 @@ static int open_megatron(struct dlb_tokens_file *file, const struct dlb_io *io, 
         return rc;
     }
     rc = io->size(handle, &n_bytes, idx, err);
-    if (rc == DLB_OK && n_bytes > MAX_INDEX_BYTES)
-        rc = dlb_fail(err, DLB_ERR_TOKENS_INDEX_TOO_LARGE, idx, DLB_NO_OFFSET,
-                      "the index has %" PRIu64 " bytes; up to %" PRIu64 " are read", n_bytes,
-                      MAX_INDEX_BYTES);
+    if (rc == DLB_OK)
+        rc = check_index(io, handle, n_bytes, idx, err);
     if (rc == DLB_OK && !(data = malloc(n_bytes + 1)))
         rc = dlb_fail_memory(err, idx, n_bytes + 1);
     if (rc == DLB_OK)

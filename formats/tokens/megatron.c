@@ -39,7 +39,7 @@ bool dlb_megatron_is(const uint8_t *data, size_t n_bytes)
 }
 
 /* The header's counts, against the file's size. */
-static int parse_counts(struct dlb_megatron *out, const uint8_t *data, size_t n_bytes,
+static int parse_counts(struct dlb_megatron *out, const uint8_t *data, uint64_t n_bytes,
                         const char *path, struct dlb_err *err)
 {
     uint64_t n_seq = dlb_little_get(data + SEQUENCES_AT, 8);
@@ -50,7 +50,7 @@ static int parse_counts(struct dlb_megatron *out, const uint8_t *data, size_t n_
     if (n_seq > room / SEQUENCE_BYTES || n_doc > (room - n_seq * SEQUENCE_BYTES) / DOCUMENT_BYTES)
         return dlb_fail(err, DLB_ERR_TOKENS_INDEX_DAMAGED, path, SEQUENCES_AT,
                         "the index announces %" PRIu64 " sequences and %" PRIu64
-                        " documents, which do not fit into its %zu bytes",
+                        " documents, which do not fit into its %" PRIu64 " bytes",
                         n_seq, n_doc, n_bytes);
     if (n_seq >= UINT32_MAX || n_doc >= UINT32_MAX)
         return dlb_fail(err, DLB_ERR_TOKENS_INDEX_TOO_LARGE, path, SEQUENCES_AT,
@@ -64,14 +64,15 @@ static int parse_counts(struct dlb_megatron *out, const uint8_t *data, size_t n_
     return DLB_OK;
 }
 
-static int parse_header(struct dlb_megatron *out, const uint8_t *data, size_t n_bytes,
-                        const char *path, struct dlb_err *err)
+int dlb_megatron_head(struct dlb_megatron *out, const uint8_t *data, size_t n_head,
+                      uint64_t n_bytes, const char *path, struct dlb_err *err)
 {
-    if (!dlb_megatron_is(data, n_bytes))
+    *out = (struct dlb_megatron){.element = DLB_ELEMENT_NONE};
+    if (!dlb_megatron_is(data, n_head))
         return dlb_fail(err, DLB_ERR_FILE_NOT_OF_FORMAT, path, 0,
                         "not a Megatron index: it does not begin with MMIDIDX");
-    if (n_bytes < DLB_MEGATRON_HEADER_BYTES)
-        return dlb_fail(err, DLB_ERR_FILE_CUT_SHORT, path, n_bytes,
+    if (n_head < DLB_MEGATRON_HEADER_BYTES)
+        return dlb_fail(err, DLB_ERR_FILE_CUT_SHORT, path, n_head,
                         "cut short within the index's header");
     uint64_t version = dlb_little_get(data + VERSION_AT, 8);
     if (version != 1)
@@ -138,8 +139,7 @@ int dlb_megatron_parse(struct dlb_megatron *out, const uint8_t *data, size_t n_b
                        uint64_t bin_bytes, const char *idx_path, const char *bin_path,
                        struct dlb_err *err)
 {
-    *out = (struct dlb_megatron){.element = DLB_ELEMENT_NONE};
-    int rc = parse_header(out, data, n_bytes, idx_path, err);
+    int rc = dlb_megatron_head(out, data, n_bytes, n_bytes, idx_path, err);
     if (rc == DLB_OK)
         rc = parse_documents(out, data, idx_path, err);
     if (rc != DLB_OK)

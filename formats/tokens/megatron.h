@@ -42,6 +42,12 @@ struct dlb_megatron {
 
 bool dlb_megatron_is(const uint8_t *data, size_t n_bytes); /* has the magic */
 
+/* The header alone: `head` is up to DLB_MEGATRON_HEADER_BYTES of an index of n_bytes. Sets element
+ * and n_sequences. DLB_E_FORMAT, with path and offset, when it is none, or announces what does not
+ * fit into n_bytes. */
+int dlb_megatron_head(struct dlb_megatron *out, const uint8_t *head, size_t n_head,
+                      uint64_t n_bytes, const char *path, struct dlb_err *err);
+
 /* `data` is the whole index. DLB_E_FORMAT, with path and offset, when it is no index, is cut short
  * or contradicts itself, or when sequences overlap or end beyond .bin. Free *out in any case. */
 int dlb_megatron_parse(struct dlb_megatron *out, const uint8_t *data, size_t n_bytes,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* POSIX.1-1988: headers and data begin at multiples of this. */
-enum { TAR_BLOCK_BYTES = 512, FIRST_CAP = 256, FIRST_NAMES = 4 };
+enum { TAR_BLOCK_BYTES = 512, FIRST_CAP = 256, FIRST_NAMES = 4, MOST_NAMES = 1024 };
 
 struct dlb_wds_entry {
     uint32_t at_block;
@@ -27,12 +27,15 @@ static void *grow(void *array, size_t each, uint32_t n, uint32_t *cap, uint32_t 
     return grown;
 }
 
-/* The place of a field's name. The search is short: all samples have the same few names. */
+/* The place of a field's name; MOST_NAMES: there are as many others. The search is short: all
+ * samples have the same few names. */
 static int place_name(struct dlb_wds_index *index, const char *name, uint32_t *place)
 {
     for (*place = 0; *place < index->n_names; ++*place)
         if (strcmp(index->names[*place], name) == 0)
             return DLB_OK;
+    if (index->n_names == MOST_NAMES)
+        return DLB_OK;
     void *grown =
         grow(index->names, sizeof *index->names, index->n_names, &index->cap_names, FIRST_NAMES);
     if (!grown)
@@ -53,7 +56,7 @@ int dlb_wds_index_add(struct dlb_wds_index *index, const struct dlb_tar_member *
     if (place_name(index, field_name, &place) != DLB_OK)
         return dlb_fail_memory(err, path,
                                2 * ((uint64_t)index->cap_names + 1) * sizeof *index->names);
-    if (place > UINT16_MAX || member->n_bytes >> 48 || member->data_at % TAR_BLOCK_BYTES ||
+    if (place == MOST_NAMES || member->n_bytes >> 48 || member->data_at % TAR_BLOCK_BYTES ||
         member->data_at / TAR_BLOCK_BYTES > UINT32_MAX)
         return dlb_fail(err, DLB_ERR_SHARD_NOT_INDEXABLE, path, member->header_at,
                         "cannot be indexed (too large, or too many field names): use "

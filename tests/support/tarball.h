@@ -9,7 +9,7 @@ static struct dlb_err err; /* of the running test */
 
 /* A tar archive being written, by hand: ustar headers as in POSIX.1-1988. */
 struct tarball {
-    uint8_t bytes[1 << 18];
+    uint8_t bytes[1 << 20];
     size_t len;
 };
 static struct tarball ball;

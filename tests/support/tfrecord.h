@@ -23,11 +23,18 @@ static inline void tfr_put(uint8_t *at, uint64_t value, size_t n)
         at[i] = (uint8_t)(value >> (8 * i));
 }
 
+/* What stands before a record of n bytes; returns its size. */
+static inline size_t tfr_head(uint8_t *out, uint64_t n)
+{
+    tfr_put(out, n, 8);
+    tfr_put(out + 8, tfr_crc(out, 8), 4);
+    return 12;
+}
+
 /* Appends a framed record to out, returns the new end. */
 static inline size_t tfr_add(uint8_t *out, size_t end, const void *data, size_t n)
 {
-    tfr_put(out + end, n, 8);
-    tfr_put(out + end + 8, tfr_crc(out + end, 8), 4);
+    (void)tfr_head(out + end, n);
     if (n)
         memcpy(out + end + 12, data, n);
     tfr_put(out + end + 12 + n, tfr_crc(out + end + 12, n), 4);

@@ -130,6 +130,16 @@ static void test_links_that_point_back(void **state)
     assert_int_equal(symlink("..", folder_path("a/up")), 0);
     assert_int_equal(dataset_open(&ds, "files", "raw", folder, &err), DLB_E_FORMAT);
     assert_int_equal(err.code, DLB_ERR_DATASET_FOLDERS_TOO_MANY);
+    assert_int_equal(unlink(folder_path("a/up")), 0);
+    folder_sub("b");
+    for (char name[] = "b/0"; name[2] < '8'; name[2]++) /* through each other, 8^16 folders */
+        assert_int_equal(symlink("../a", folder_path(name)), 0);
+    open_raw(&ds);
+    assert_int_equal(ds.shape.n_samples, 9); /* a link to a folder beside is one more class's */
+    dlb_dataset_close(&ds);
+    assert_int_equal(symlink("../b", folder_path("a/b")), 0);
+    assert_int_equal(dataset_open(&ds, "files", "raw", folder, &err), DLB_E_FORMAT);
+    assert_int_equal(err.code, DLB_ERR_DATASET_FOLDERS_TOO_MANY);
 }
 
 static void test_changed_meanwhile(void **state)

@@ -142,10 +142,43 @@ static void the_largest(void **state)
     assert_int_equal(set.ds.shape.n_samples, 7);
     assert_non_null(strstr(set.ds.shape.odd[0], "3 data sets"));
     assert_non_null(strstr(set.ds.shape.odd[0], "/b/x"));
+    assert_non_null(strstr(set.ds.shape.odd[1], "2 data sets"));
     hdf5_close_set(&set);
     assert_int_equal(open_named(&set, "", "b/x"), DLB_E_CONFIG); /* labels are no samples */
     assert_int_equal(set.err.code, DLB_ERR_HDF5_LABEL_UNFIT);
     hdf5_close_set(&set);
+}
+
+/* n numbers, or bytes. */
+static void add_list(const char *name, hid_t type, hsize_t n, const void *values)
+{
+    hid_t space = H5Screate_simple(1, &n, NULL);
+    hid_t set = H5Dcreate2(made, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    (void)H5Dclose(set);
+    (void)H5Sclose(space);
+}
+
+/* Bytes before the first offset, and behind the last one, are no sample's. */
+static void bytes_outside_of_the_offsets(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t offset[4], n_outside;
+    } rows[] = {{{0, 3, 4, 12}, 0}, {{2, 3, 4, 12}, 2}, {{0, 3, 4, 5}, 7}, {{1, 3, 4, 5}, 8}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct hdf5_set set;
+        char says[64];
+        begin();
+        add_list("data", H5T_STD_U8LE, 12, "abcdefghijkl");
+        add_list("data_offsets", H5T_STD_U64LE, 4, rows[i].offset);
+        end();
+        assert_int_equal(open_named(&set, "", ""), DLB_OK);
+        (void)snprintf(says, sizeof says, "%d of its 12 bytes", (int)rows[i].n_outside);
+        bool said = set.ds.shape.n_odd > 0 && strstr(set.ds.shape.odd[0], says);
+        assert_int_equal(said, rows[i].n_outside > 0);
+        hdf5_close_set(&set);
+    }
 }
 
 static void what_is_not_there(void **state)
@@ -198,6 +231,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(more_objects_than_are_looked_at, folder_make,
                                         folder_remove),
         cmocka_unit_test_setup_teardown(the_largest, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(bytes_outside_of_the_offsets, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(what_is_not_there, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(the_reason_of_the_library_stays_as_it_is, folder_make,
                                         folder_remove),

@@ -310,12 +310,34 @@ static void test_damage(void **state)
     dlb_dataset_close(&ds);
 }
 
+/* Each member's name would be looked for among all of them. */
+static void test_too_many_field_names(void **state)
+{
+    struct dlb_dataset ds;
+
+    (void)state;
+    start();
+    for (int i = 0; i < 1025; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "%d.f%d", i, i);
+        file(name, "");
+    }
+    finish("s1.tar");
+    open_shards(&ds);
+    assert_int_equal(ds.shape.n_samples, 1025);
+    dlb_dataset_close(&ds);
+    assert_int_equal(dataset_open_as(&ds, "webdataset", "raw", folder, DLB_ACCESS_INDEXED, &err),
+                     DLB_E_FORMAT);
+    assert_int_equal(err.code, DLB_ERR_SHARD_NOT_INDEXABLE);
+}
+
 int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_same_as_streamed),    IN_FOLDER(test_located),     IN_FOLDER(test_places),
-        IN_FOLDER(test_generated_at_random), IN_FOLDER(test_many_shards), IN_FOLDER(test_damage),
+        IN_FOLDER(test_same_as_streamed),     IN_FOLDER(test_located),     IN_FOLDER(test_places),
+        IN_FOLDER(test_generated_at_random),  IN_FOLDER(test_many_shards), IN_FOLDER(test_damage),
+        IN_FOLDER(test_too_many_field_names),
     };
     if (dlb_format_by_name("webdataset")->missing)
         return 77;
