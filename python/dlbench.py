@@ -84,10 +84,13 @@ class Times:
 
 
 def first_dimension(batch):
-    """Dimension 0 of the first tensor of a batch, in lists, tuples and dicts; None: there is no tensor."""
-    shape = getattr(batch, "shape", None)
-    if shape is not None:
-        return int(shape[0]) if len(shape) > 0 else None
+    """Dimension 0 of the first tensor of a batch, in lists, tuples and dicts; None: there is no tensor, or one without a shape."""
+    try:
+        shape = getattr(batch, "shape", None)
+        if shape is not None:
+            return int(shape[0]) if len(shape) > 0 else None
+    except Exception:  # the user's own class: its errors are not the training's
+        return None
     if isinstance(batch, collections.abc.Mapping):
         batch = batch.values()
     elif not isinstance(batch, (list, tuple)):
@@ -264,9 +267,9 @@ class Record:
                 file.write("\n")
             os.replace(path + ".part", path)
             if final:
-                print("dlbench: the waits of this training are in %s" % path, file=sys.stderr)
+                say("the waits of this training are in %s" % path)
         except (OSError, ValueError) as why:
-            print("dlbench: cannot write %s: %s" % (path, why), file=sys.stderr)
+            say("cannot write %s: %s" % (path, why))
 
 
 class Watch:
@@ -301,6 +304,12 @@ class SizedWatch(Watch):
 
 _records = []
 _of_loader = weakref.WeakKeyDictionary()
+
+
+def say(text):
+    """Names of files may hold anything; a terminal is given no control characters."""
+    text = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+    print("dlbench: " + text, file=sys.stderr)
 
 
 def plain(text):
@@ -342,7 +351,7 @@ def is_watched(folder):
     try:
         with open(os.path.join(folder, "summary.json"), encoding="utf-8") as file:
             return json.load(file).get("command") == "watch"
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return False
 
 
@@ -453,7 +462,7 @@ def read(path):
     with open(path, encoding="utf-8") as file:
         try:
             document = json.load(file)
-        except ValueError as why:
+        except (ValueError, RecursionError) as why:
             raise ResultError("%s is not JSON: %s" % (path, why)) from None
     if not isinstance(document, dict) or not {"schema_version", "command", "run_name"} <= document.keys():
         raise ResultError("%s is no result of dlbench: it lacks schema_version, command or run_name" % path)

@@ -34,17 +34,19 @@ static bool wait_for(struct dlb_pipe *pipe)
 {
     const struct dlb_apart *how = pipe->how;
 
-    for (uint64_t n_ticks = 0;; n_ticks++) {
+    for (uint64_t n_ticks = 0;;) {
         int ready = poll(&(struct pollfd){.fd = pipe->fd, .events = POLLIN}, 1, TICK_MS);
         pipe->cancelled = how->cancel && atomic_load(how->cancel);
         if (pipe->cancelled || (ready < 0 && errno != EINTR))
             return false;
         if (ready > 0)
             return true;
-        pipe->late = how->patience_s && n_ticks >= how->patience_s;
+        if (ready < 0) /* a signal is no second of silence */
+            continue;
+        pipe->late = how->patience_s && n_ticks++ >= how->patience_s;
         if (pipe->late)
             return false;
-        if (ready == 0 && how->waiting)
+        if (how->waiting)
             how->waiting(how->ctx);
     }
 }

@@ -2,6 +2,7 @@
 
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/measure/trace_names.h"
 #include "reports/html/elements.h"
 #include "reports/markup.h"
 #include "reports/sheet.h"
@@ -232,8 +233,8 @@ void dlb_html_lanes(struct dlb_text *out, const json_t *doc, uint32_t result)
                           .span_ns = dlb_json_number(timeline, "span_ns")};
     size_t n = 0;
     lanes.n_names = json_array_size(lanes.names);
-    if (!(lanes.span_ns > 0) || lanes.n_names == 0)
-        return;
+    if (!(lanes.span_ns > 0) || lanes.n_names == 0 || lanes.n_names > DLB_TRACE_MAX_NAMES)
+        return; /* of no timeline that dlbench writes */
     struct lane *lane = dlb_mem_array(json_array_size(tracks), sizeof(*lane));
     for (size_t i = 0; i < json_array_size(tracks); i++) {
         lane[n].track = json_array_get(tracks, i);

@@ -246,4 +246,28 @@ for batch in dlbench.watch(Loader(5), run_name="gone"):
 EOF
 expect_err 'results/gone/summary\.json'
 
+# --- batches whose shape is something else, names that a terminal would obey, results that are none
+program odd <<'EOF'
+from loaders import *
+import os
+class Raises:
+    @property
+    def shape(self): raise RuntimeError("not yet")
+class Method:
+    def shape(self): return (4, 3)
+for i, one in enumerate([Raises(), Method(), [Raises()]]):
+    assert [batch for batch in dlbench.watch([one, one], run_name="odd%d" % i)] == [one, one]
+list(dlbench.watch(Loader(2), run_name="a\x1b]0;b\x07"))
+os.makedirs("results/deep")
+with open("results/deep/summary.json", "w") as file:
+    file.write("[" * 200000)
+for call in (lambda: dlbench.read("results/deep"), lambda: dlbench.watch(Loader(2), run_name="deep", overwrite=True)):
+    try:
+        call()
+    except (dlbench.ResultError, FileExistsError):
+        continue
+    raise SystemExit("it was taken for a result")
+EOF
+expect_no_err $'[\x1b\x07]'
+
 finish

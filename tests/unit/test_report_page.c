@@ -1,5 +1,6 @@
 /* report.html, as a text: its documents, its figures and its links. tests/cli/test_page.sh looks at
  * it in a browser. */
+#include "core/measure/trace_names.h"
 #include "core/base/json.h"
 #include "core/base/rng.h"
 #include "reports/ranked.h"
@@ -384,6 +385,13 @@ static void test_timeline(void **state)
                        "<td data-v=\"0.25\">25.0%</td>");
     assert_int_equal(n_of(page, "<b>"), 0);
     assert_int_equal(n_of(page, shown), 4); /* of a lane, of a shape, and both in rows */
+    free(page);
+    json_t *names = json_object_get(json_object_get(doc, "timeline"), "names");
+    while (json_array_size(names) <=
+           DLB_TRACE_MAX_NAMES) /* each would be looked for in each lane */
+        json_array_append_new(names, json_string("another"));
+    page = rendered(doc, "html", 0);
+    assert_null(strstr(page, mark));
     free(page);
     json_decref(doc);
 }
