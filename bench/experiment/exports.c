@@ -3,6 +3,7 @@
 #include "core/base/err.h"
 #include "core/base/io.h"
 #include "core/base/mem.h"
+#include "core/base/same.h"
 #include "reports/junit.h"
 #include "reports/traceml.h"
 
@@ -98,10 +99,7 @@ static int check(const struct export *as, const char *path, struct dlb_err *err)
 static bool are_same(const char *a, const char *b)
 {
     char *folder_a = folder_of(a), *folder_b = folder_of(b);
-    struct stat st_a, st_b;
-    bool same = strcmp(name_of(a), name_of(b)) == 0 && stat(folder_a, &st_a) == 0 &&
-                stat(folder_b, &st_b) == 0 && st_a.st_dev == st_b.st_dev &&
-                st_a.st_ino == st_b.st_ino;
+    bool same = strcmp(name_of(a), name_of(b)) == 0 && dlb_same_file(folder_a, folder_b);
     free(folder_a);
     free(folder_b);
     return same;

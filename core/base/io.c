@@ -21,12 +21,6 @@ static enum dlb_io_kind kind_of(const struct stat *st)
     return S_ISREG(st->st_mode) ? DLB_IO_FILE : S_ISDIR(st->st_mode) ? DLB_IO_DIR : DLB_IO_OTHER;
 }
 
-static bool is_link(int dir_fd, const char *name)
-{
-    struct stat st;
-    return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
-}
-
 /* A link that points nowhere is DLB_IO_OTHER; so is a file that is removed during the listing. */
 static int entry_of(int dir_fd, const struct dirent *de, const char *path,
                     struct dlb_io_entry *entry, struct dlb_err *err)
@@ -49,8 +43,6 @@ static int entry_of(int dir_fd, const struct dirent *de, const char *path,
     }
     entry->kind = kind_of(&st);
     entry->n_bytes = entry->kind == DLB_IO_FILE ? (uint64_t)st.st_size : 0;
-    entry->linked =
-        de->d_type == DT_LNK || (de->d_type == DT_UNKNOWN && is_link(dir_fd, de->d_name));
     return DLB_OK;
 }
 
@@ -92,13 +84,6 @@ static int posix_stat(const char *path, enum dlb_io_kind *kind, uint64_t *n_byte
     *kind = kind_of(&st);
     *n_bytes = *kind == DLB_IO_FILE ? (uint64_t)st.st_size : 0;
     return DLB_OK;
-}
-
-static bool posix_same(const char *a, const char *b)
-{
-    struct stat of_a, of_b;
-    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
-           of_a.st_ino == of_b.st_ino;
 }
 
 /* With O_NONBLOCK, so that opening a pipe does not wait for its other end. For a regular file the
@@ -305,7 +290,6 @@ const struct dlb_io dlb_io_posix = {
     .name = "posix",
     .list = posix_list,
     .stat = posix_stat,
-    .same = posix_same,
     .open = posix_open,
     .open_at = posix_open_at,
     .open_dir = posix_open_dir,

@@ -22,7 +22,6 @@ struct dlb_io_entry {
     const char *name;
     enum dlb_io_kind kind;
     uint64_t n_bytes; /* files only */
-    bool linked;      /* by a symbolic link */
 };
 
 /* Anything but DLB_OK stops the listing, which then returns it. */
@@ -35,8 +34,6 @@ struct dlb_io {
     /* Every entry of a folder but "." and "..", in no order. */
     int (*list)(const char *path, dlb_io_visit *visit, void *ctx, struct dlb_err *err);
     int (*stat)(const char *path, enum dlb_io_kind *kind, uint64_t *n_bytes, struct dlb_err *err);
-    /* Whether both paths lead to one file or folder; false if either leads nowhere. */
-    bool (*same)(const char *a, const char *b);
     /* Refuses pipes, sockets and devices (NOT_A_FILE), without waiting for their other end. */
     int (*open)(const char *path, int64_t *handle, struct dlb_err *err);
     /* As open, but `name` is looked up below an open folder handle: no path walk per file. The

@@ -1,6 +1,7 @@
 #include "formats/files/list.h"
 
 #include "core/base/escape.h"
+#include "core/base/same.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,6 @@ enum { MAX_DEPTH = 16 };
 
 struct visit {
     struct dlb_files_list *list;
-    const struct dlb_io *io;
     const struct dlb_codec *codec;
     uint32_t folder;
 };
@@ -71,16 +71,16 @@ static int add_file(struct dlb_files_list *list, uint32_t folder, const struct d
     return DLB_OK;
 }
 
-/* Whether a link in the folder leads to the folder itself or to one above it, up to the root: its
- * folders would never end. */
-static bool leads_up(const struct visit *v, const char *folder, const char *link)
+/* Whether a name in the folder leads to the folder itself or to one above it, up to the root, as a
+ * link may: its folders would never end. */
+static bool leads_up(const struct visit *v, const char *folder, const char *name)
 {
     const char *root = v->list->folders[0].path;
-    char *target = dlb_path_join(folder, link), *above = strdup(folder);
+    char *target = dlb_path_join(folder, name), *above = strdup(folder);
     bool up = false;
 
     for (char *end; target && above && !up; *end = '\0') {
-        up = v->io->same(above, target);
+        up = dlb_same_file(above, target);
         end = strrchr(above, '/');
         if (!end || (size_t)(end - above) < strlen(root))
             break;
@@ -94,7 +94,7 @@ static int enter(const struct visit *v, const struct dlb_io_entry *entry, struct
 {
     const struct dlb_files_folder *folder = &v->list->folders[v->folder];
 
-    if (entry->linked && leads_up(v, folder->path, entry->name))
+    if (leads_up(v, folder->path, entry->name))
         return dlb_fail(err, DLB_ERR_DATASET_FOLDERS_TOO_MANY, folder->path, DLB_NO_OFFSET,
                         "its link \"%.*s\" leads to a folder above", DLB_CUT(entry->name, 100));
     return add_folder(v->list, folder->path, entry->name, folder->label, err);
@@ -157,7 +157,7 @@ static int list_folders(struct dlb_files_list *list, const char *root, const str
                         const struct dlb_codec *codec, struct dlb_err *err)
 {
     for (uint64_t i = 0; i < list->n_folders; i++) {
-        struct visit v = {list, io, codec, (uint32_t)i};
+        struct visit v = {list, codec, (uint32_t)i};
         const char *path = list->folders[i].path;
         if (depth_below(root, path) > MAX_DEPTH)
             return dlb_fail(err, DLB_ERR_DATASET_FOLDERS_TOO_MANY, path, DLB_NO_OFFSET,

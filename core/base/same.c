@@ -1,0 +1,10 @@
+#include "core/base/same.h"
+
+#include <sys/stat.h>
+
+bool dlb_same_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}
