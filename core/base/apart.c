@@ -33,20 +33,22 @@ static bool say(int fd, const char *data, size_t n_bytes)
 static bool wait_for(struct dlb_pipe *pipe)
 {
     const struct dlb_apart *how = pipe->how;
+    uint64_t silent_ns = 0, tick_ns = TICK_MS * DLB_NS_PER_MS;
 
-    for (uint64_t n_ticks = 0;;) {
+    for (;;) {
+        uint64_t start_ns = dlb_now_ns();
         int ready = poll(&(struct pollfd){.fd = pipe->fd, .events = POLLIN}, 1, TICK_MS);
+        uint64_t took_ns = dlb_now_ns() - start_ns;
+        silent_ns += took_ns < tick_ns ? took_ns : tick_ns; /* both may have been stopped */
         pipe->cancelled = how->cancel && atomic_load(how->cancel);
         if (pipe->cancelled || (ready < 0 && errno != EINTR))
             return false;
         if (ready > 0)
             return true;
-        if (ready < 0) /* a signal is no second of silence */
-            continue;
-        pipe->late = how->patience_s && n_ticks++ >= how->patience_s;
+        pipe->late = how->patience_s && silent_ns >= how->patience_s * DLB_NS_PER_S;
         if (pipe->late)
             return false;
-        if (how->waiting)
+        if (ready == 0 && how->waiting)
             how->waiting(how->ctx);
     }
 }
