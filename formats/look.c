@@ -20,6 +20,20 @@ struct look {
     struct dlb_err first; /* of those that cannot be decoded */
 };
 
+uint64_t dlb_look_place(uint64_t i, uint64_t n)
+{
+    uint64_t step = n * 55 / 89;
+
+    for (uint64_t a = n, b = step, rest; a != 1; a = b, b = rest) { /* Euclid's algorithm */
+        if (b == 0) { /* they have a factor in common: the next one */
+            a = n;
+            b = ++step;
+        }
+        rest = a % b;
+    }
+    return i * step % n;
+}
+
 static void note_error(struct look *look, const struct dlb_err *err)
 {
     if (look->first.status == DLB_OK)
@@ -78,7 +92,7 @@ static void look_at_numbers(struct look *look)
     for (uint64_t i = 0; i < n && look->n_bytes < DLB_LOOK_BYTES; i++) {
         struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
         struct dlb_err err = {0};
-        uint64_t index = (uint64_t)((double)i * (double)n_samples / (double)n);
+        uint64_t index = (uint64_t)((double)dlb_look_place(i, n) * (double)n_samples / (double)n);
         if (look->ds->format->reader->read(look->reader, index, (struct dlb_dest){NULL, 0}, &sample,
                                            &err) == DLB_OK)
             look_at(look, &sample);

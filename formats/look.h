@@ -9,6 +9,10 @@
 /* Bytes of samples after which enough was looked at. */
 #define DLB_LOOK_BYTES (UINT64_C(1) << 30)
 
+/* Number i of n places, each once, in an order whose every beginning is spread over all: steps of
+ * about 0.618 n. The first is 0. n: 1 to a few hundred. */
+uint64_t dlb_look_place(uint64_t i, uint64_t n);
+
 /* Sets shape.max_decoded_bytes from up to 64 samples, evenly spread (of shards: their first ones),
  * and up to the one that makes DLB_LOOK_BYTES full, stored and decoded.
  * When all have one size, as arrays do, it is that size; else the largest stored sample times the

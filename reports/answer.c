@@ -10,6 +10,7 @@
 #include "reports/supply.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -78,6 +79,8 @@ static void severity(const json_t *doc, const json_t *best, char *text, size_t n
     const char *word = dlb_text_shown(verdict, "severity");
     double idle = dlb_ranked_share(doc, best, "gpu_idle_frac");
     double lost = dlb_json_number(best, "skipped_frac");
+    bool cut = !isfinite(lost) && dlb_json_u64(best, "cut_shards", 0) > 0;
+    uint64_t n_skipped = dlb_json_u64(best, "skipped_samples", 0);
     bool judged =
         !has_text(verdict, "class", "INCOMPLETE") && !has_text(verdict, "class", "HARNESS-BOUND");
     int n = snprintf(text, n_text, "%.*s", DLB_CUT(word, 40));
@@ -86,7 +89,10 @@ static void severity(const json_t *doc, const json_t *best, char *text, size_t n
                       100 * idle);
     if (lost >= DLB_LOST_WARN)
         (void)snprintf(text + n, n_text - (size_t)n, ", %.3g%% of the samples skipped", 100 * lost);
-    else if (!isfinite(lost) && dlb_json_u64(best, "cut_shards", 0) > 0)
+    else if (cut && n_skipped > 0)
+        (void)snprintf(text + n, n_text - (size_t)n,
+                       ", %" PRIu64 " samples and the rest of damaged shards skipped", n_skipped);
+    else if (cut)
         (void)snprintf(text + n, n_text - (size_t)n, ", the rest of damaged shards skipped");
 }
 

@@ -62,7 +62,7 @@ static bool is_page(const char *text, size_t n_bytes)
 struct result_files {
     bool there[DLB_N_RESULT_NAMES], ours[DLB_N_RESULT_NAMES]; /* in the order of dlb_result_names */
     bool unfinished;                                          /* the journal has a repetition */
-    bool partial;                                             /* of the summary, as is the name */
+    bool interrupted;                                         /* by the summary, as the name is */
     char run_name[256];
 };
 
@@ -121,7 +121,7 @@ static int read_all_own(int folder, const char *path, struct result_files *out, 
     for (int i = 0; dlb_result_names[i] && rc == DLB_OK; i++)
         rc = read_own(folder, path, i, &summary, out, err);
     const char *name = dlb_json_text(summary, "run_name");
-    out->partial = json_is_true(json_object_get(summary, "partial"));
+    out->interrupted = json_is_true(json_object_get(summary, "interrupted"));
     (void)snprintf(out->run_name, sizeof(out->run_name), "%s",
                    strlen(name) < sizeof(out->run_name) ? name : "");
     json_decref(summary);
@@ -211,7 +211,7 @@ int dlb_contents_of(int folder, const char *path, struct dlb_contents *out, stru
     }
     out->journal = files.ours[DLB_N_RESULT_NAMES - 1];
     out->unfinished = files.unfinished;
-    out->partial = files.partial;
+    out->interrupted = files.interrupted;
     memcpy(out->run_name, files.run_name, sizeof(out->run_name));
     return rc;
 }

@@ -12,7 +12,7 @@
 
 struct dlb_contents {
     bool summary;       /* a result: a summary.json that dlbench wrote */
-    bool partial;       /* and it is of a run that did not measure all */
+    bool interrupted;   /* and it is of a run that was interrupted */
     char run_name[256]; /* of the summary; "": there is none, or it is longer */
     bool journal;       /* of a run that did not end */
     bool unfinished;    /* and it has a repetition */

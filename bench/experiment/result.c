@@ -328,7 +328,8 @@ static int check_place(const struct dlb_result_folder *folder, struct dlb_err *e
                ? DLB_OK
                : dlb_fail(err, DLB_ERR_JOURNAL_LOST, folder->path, DLB_NO_OFFSET,
                           "the result's folder was moved, removed or replaced while dlbench wrote "
-                          "to it; what was measured is in its journal: --resume WHERE-IT-IS");
+                          "to it; the journal went with it: --resume the folder where it is now, "
+                          "if it is anywhere");
 }
 
 void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc)
@@ -339,7 +340,7 @@ void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc)
 }
 
 /* Opens and locks the folder, and marks it as being written to; -1: it holds what is not ours, a
- * result other than part of a run of this name, or another process writes there. */
+ * result other than that of an interrupted run of this name, or another process writes there. */
 static int claim_aside(const char *folder, bool made, const char *run_name)
 {
     struct dlb_contents there;
@@ -348,7 +349,7 @@ static int claim_aside(const char *folder, bool made, const char *run_name)
     enum dlb_claim claim = dlb_contents_claim(folder, O_NOFOLLOW, &fd);
     if (claim >= DLB_CLAIM_UNLOCKED && dlb_contents_of(fd, folder, &there, &ignored) == DLB_OK &&
         !there.foreign && !there.unfit &&
-        (!there.summary || (there.partial && strcmp(there.run_name, run_name) == 0))) {
+        (!there.summary || (there.interrupted && strcmp(there.run_name, run_name) == 0))) {
         if (claim == DLB_CLAIM_LOCKED)
             (void)dlb_contents_remove_leftovers(fd);
         if (dlb_scratch_make(fd, made))
@@ -365,6 +366,7 @@ static int write_aside(struct dlb_result_folder *folder, const json_t *environme
                        const json_t *doc, struct dlb_err *err)
 {
     char aside[PATH_MAX], number[16] = "";
+    const char *name = dlb_json_text(doc, "run_name");
     int fd = -1;
     for (int i = 2; fd < 0; i++) {
         int n = snprintf(aside, sizeof(aside), "%s.partial%s", folder->path, number);
@@ -374,7 +376,7 @@ static int write_aside(struct dlb_result_folder *folder, const json_t *environme
         bool made = mkdir(aside, 0777) == 0;
         if (!made && (errno != EEXIST || i > NAMES_TRIED))
             return dlb_fail_errno(err, aside, DLB_NO_OFFSET, "cannot make the folder");
-        fd = claim_aside(aside, made, folder->name);
+        fd = claim_aside(aside, made, name);
         (void)snprintf(number, sizeof(number), "-%d", i);
     }
     memcpy(folder->written, aside, sizeof(folder->written));
@@ -391,12 +393,12 @@ int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environmen
     if (folder->replaces && part == DLB_RESULT_NOTHING)
         return dlb_fail(err, DLB_ERR_RESULT_KEPT, folder->path, DLB_NO_OFFSET,
                         "the earlier result is kept: this run measured nothing to replace it with");
-    if (folder->replaces && part == DLB_RESULT_PART)
-        return write_aside(folder, environment, doc, err);
-    memcpy(folder->written, folder->path, sizeof(folder->written));
     int rc = check_place(folder, err);
     if (rc)
         return rc;
+    if (folder->replaces && part == DLB_RESULT_PART)
+        return write_aside(folder, environment, doc, err);
+    memcpy(folder->written, folder->path, sizeof(folder->written));
     if (!folder->replaces)
         return dlb_result_write(folder->path, NULL, NULL, doc, &folder->spared, err);
     const struct dlb_replaced old = {folder->scratch, &folder->lock_fd};

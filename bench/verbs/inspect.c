@@ -89,8 +89,8 @@ out:
     return status;
 }
 
-/* Called for each sample looked at, up to the one that makes DLB_LOOK_BYTES full. `sample` is NULL
- * if it could not be read, and *why says so. Returns false to stop. */
+/* Called for each sample looked at, up to the one that makes DLB_LOOK_BYTES full, as stored.
+ * `sample` is NULL if it could not be read, and *why says so. Returns false to stop. */
 typedef bool visit(void *ctx, struct looker *looker, const struct dlb_sample *sample,
                    const struct dlb_err *why);
 
@@ -103,8 +103,10 @@ static void visit_map(struct looker *looker, uint64_t n, visit *each, void *ctx)
 
     if (n > n_samples)
         n = n_samples;
+    bool all = looker->ds.shape.max_sample_bytes < DLB_LOOK_BYTES / DLB_INSPECT_SAMPLES;
     for (uint64_t i = 0; i < n && n_bytes < DLB_LOOK_BYTES; i++) {
-        uint64_t index = (uint64_t)((unsigned __int128)i * n_samples / n);
+        uint64_t place = all ? i : dlb_look_place(i, n);
+        uint64_t index = (uint64_t)((unsigned __int128)place * n_samples / n);
         bool read =
             reader->read(looker->reader, index, (struct dlb_dest){0}, &sample, &err) == DLB_OK;
         n_bytes += read ? sample.field[0].len_bytes : 0;

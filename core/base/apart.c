@@ -33,19 +33,22 @@ static bool say(int fd, const char *data, size_t n_bytes)
 static bool wait_for(struct dlb_pipe *pipe)
 {
     const struct dlb_apart *how = pipe->how;
-    uint64_t silent_ns = 0, tick_ns = TICK_MS * DLB_NS_PER_MS;
+    uint64_t n_ticks = 0, cut_ns = 0; /* ticks, not time: both sides may have been stopped */
 
     for (;;) {
         uint64_t start_ns = dlb_now_ns();
         int ready = poll(&(struct pollfd){.fd = pipe->fd, .events = POLLIN}, 1, TICK_MS);
-        uint64_t took_ns = dlb_now_ns() - start_ns;
-        silent_ns += took_ns < tick_ns ? took_ns : tick_ns; /* both may have been stopped */
         pipe->cancelled = how->cancel && atomic_load(how->cancel);
         if (pipe->cancelled || (ready < 0 && errno != EINTR))
             return false;
         if (ready > 0)
             return true;
-        pipe->late = how->patience_s && silent_ns >= how->patience_s * DLB_NS_PER_S;
+        cut_ns += ready < 0 ? dlb_now_ns() - start_ns : 0; /* a signal ended the wait */
+        if (ready == 0 || cut_ns >= TICK_MS * DLB_NS_PER_MS) {
+            n_ticks++;
+            cut_ns = 0;
+        }
+        pipe->late = how->patience_s && n_ticks > how->patience_s;
         if (pipe->late)
             return false;
         if (ready == 0 && how->waiting)

@@ -259,12 +259,14 @@ int dlb_journal_open(struct dlb_journal *out, const char *path, json_t **records
 
 static int sync_file(const struct dlb_journal *journal, struct dlb_err *err)
 {
-    struct stat st;
+    struct stat st, there;
     if (TEMP_FAILURE_RETRY(fdatasync(journal->fd)) != 0)
         return dlb_fail_errno(err, journal->path, journal->n_bytes, "writing the journal to disk");
-    if (fstat(journal->fd, &st) != 0 || st.st_nlink == 0)
+    bool is_there = fstat(journal->fd, &st) == 0 && stat(journal->path, &there) == 0 &&
+                    st.st_dev == there.st_dev && st.st_ino == there.st_ino;
+    if (!is_there)
         return dlb_fail(err, DLB_ERR_JOURNAL_LOST, journal->path, DLB_NO_OFFSET,
-                        "the journal was removed while dlbench wrote it");
+                        "the journal was removed or moved while dlbench wrote it");
     return DLB_OK;
 }
 

@@ -61,8 +61,8 @@ int dlb_journal_open(struct dlb_journal *out, const char *path, json_t **records
                      struct dlb_err *err);
 
 /* Adds a record and waits until it is on disk. After an error the file has what it had, as far as
- * the file system allows, and nothing more is to be added. DLB_ERR_JOURNAL_LOST where the file was
- * removed. */
+ * the file system allows, and nothing more is to be added. DLB_ERR_JOURNAL_LOST where its
+ * path no longer leads to the file: what was measured since may have failed by that. */
 int dlb_journal_append(struct dlb_journal *journal, const json_t *record, struct dlb_err *err);
 
 void dlb_journal_close(struct dlb_journal *journal);

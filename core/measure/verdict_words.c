@@ -396,14 +396,14 @@ static void say_harness_bound(struct words *w, const struct dlb_evidence *e,
 
 static void say_lost(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
 {
-    if (e->n_cut_shards > 0)
-        say(w,
-            "The rest of a shard could not be read (%" PRIu64
-            " times), and how many samples that is nobody knows",
-            e->n_cut_shards);
-    else
+    if (e->n_lost > 0)
         say(w, "%s of the samples (%" PRIu64 " of %" PRIu64 ") could not be read or decoded",
             percent(f->lost_frac).text, e->n_lost, e->n_lost_of);
+    if (e->n_cut_shards > 0)
+        say(w,
+            "%s the rest of a shard could not be read, counted once an epoch: %" PRIu64
+            "; how many samples those are is not known",
+            e->n_lost > 0 ? ", and" : "In all epochs", e->n_cut_shards);
     if (e->first_lost)
         say(w, " (first: %.*s)", DLB_CUT(e->first_lost, 240));
     say(w, ": look at them with `dlbench inspect`. Of the rest: ");

@@ -71,15 +71,15 @@ static int add_file(struct dlb_files_list *list, uint32_t folder, const struct d
     return DLB_OK;
 }
 
-/* Whether a name in the folder leads to the folder itself or to one above it, up to the root, as a
- * link may: its folders would never end. */
+/* Whether a name in the folder is a link to the folder itself or to one above it, up to the root:
+ * its folders would never end. */
 static bool leads_up(const struct visit *v, const char *folder, const char *name)
 {
     const char *root = v->list->folders[0].path;
     char *target = dlb_path_join(folder, name), *above = strdup(folder);
-    bool up = false;
+    bool up = false, link = target && dlb_is_link(target);
 
-    for (char *end; target && above && !up; *end = '\0') {
+    for (char *end; link && above && !up; *end = '\0') {
         up = dlb_same_file(above, target);
         end = strrchr(above, '/');
         if (!end || (size_t)(end - above) < strlen(root))

@@ -84,9 +84,8 @@ struct dlb_hdf5_listed {
 struct dlb_hdf5_about {
     char dataset[DLB_HDF5_PATH_CAP]; /* the chosen one's path in the file */
     uint32_t n_candidates;           /* the number of datasets from which it was chosen */
-    uint32_t n_beside; /* data sets in the file that are about another one, by their names */
-    bool search_ended; /* at its limits: there may be others */
-    int layout;        /* enum dlb_hdf5_layout */
+    bool search_ended;               /* at its limits: there may be others */
+    int layout;                      /* enum dlb_hdf5_layout */
     uint32_t rank;
     uint64_t dims[DLB_HDF5_MAX_RANK], chunk[DLB_HDF5_MAX_RANK];
     int element; /* enum dlb_element; NONE: any other type, including big-endian numbers */
@@ -102,6 +101,8 @@ struct dlb_hdf5_about {
     uint64_t header_at;    /* of the object's header, counted from the superblock */
     uint64_t stored_bytes; /* of all chunks, as stored */
     bool label_refused;    /* there are labels in its group that do not fit */
+    bool more_labels;      /* both label and labels are in its group, and the first is read */
+    bool offsets_unused;   /* there are offsets of it, and its rows have one size */
     uint64_t n_labels, n_offsets, n_listed; /* n_listed: all stored chunks, or 0 */
     uint64_t n_chunks;                      /* stored ones; set where libhdf5 was asked */
     uint32_t n_sampled;

@@ -185,25 +185,18 @@ static bool has_offsets(hid_t set, const char *path)
     return has;
 }
 
-/* Whether it is the one that hdf5.label names. */
-static bool is_label(const struct search *s, const char *path)
-{
-    return path && strcmp(path + (s->opts->label[0] != '/'), s->opts->label) == 0;
-}
-
 static void take_set(struct search *s, hid_t set, uint32_t number)
 {
     static char text[DLB_HDF5_PATH_CAP];
-    if (is_beside(s->node[number].name)) {
-        s->about->n_beside += !is_label(s, path_of(s, number, text, sizeof text));
+    if (is_beside(s->node[number].name))
         return;
-    }
     uint64_t n_bytes = bytes_of(set);
     const char *path = path_of(s, number, text, sizeof text);
 
     if (n_bytes > 0 && !path)
         s->ended = true;
-    if (!path || is_label(s, path) || (n_bytes == 0 && !has_offsets(set, path)))
+    if (!path || strcmp(path + (s->opts->label[0] != '/'), s->opts->label) == 0 ||
+        (n_bytes == 0 && !has_offsets(set, path)))
         return;
     size_t n_named = strlen(s->named);
     if (s->about->n_candidates++ < N_NAMED)

@@ -80,6 +80,11 @@ int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf
             strcmp(name, facts->about.dataset) != 0 && H5Lexists(file, name, H5P_DEFAULT) > 0 &&
             dlb_hdf5_open_set(file, path, name, false, &set, err) != DLB_OK)
             facts->about.label_refused = true;
+    char second[DLB_HDF5_PATH_CAP];
+    facts->about.more_labels = set >= 0 && strcmp(strrchr(name, '/') + 1, usual[0]) == 0 &&
+                               beside(facts->about.dataset, usual[1], second, sizeof second) &&
+                               strcmp(second, facts->about.dataset) != 0 &&
+                               H5Lexists(file, second, H5P_DEFAULT) > 0;
     if (asked) {
         (void)snprintf(name, sizeof name, "%s%s", opts->label[0] == '/' ? "" : "/", opts->label);
         rc = dlb_hdf5_open_set(file, path, name, opts->allow_external, &set, err);
@@ -113,8 +118,10 @@ int dlb_hdf5_library_offsets(int64_t file, const char *path, struct dlb_hdf5_fac
     int rc = DLB_OK;
 
     (void)snprintf(leaf, sizeof leaf, "%s_offsets", strrchr(about->dataset, '/') + 1);
-    if (about->rank != 1 || about->element != DLB_ELEMENT_U8 ||
-        !beside(about->dataset, leaf, name, sizeof name) || H5Lexists(file, name, H5P_DEFAULT) <= 0)
+    if (!beside(about->dataset, leaf, name, sizeof name) || H5Lexists(file, name, H5P_DEFAULT) <= 0)
+        return DLB_OK;
+    about->offsets_unused = about->rank != 1 || about->element != DLB_ELEMENT_U8;
+    if (about->offsets_unused)
         return DLB_OK;
     rc = dlb_hdf5_open_set(file, path, name, false, &set, err);
     if (rc != DLB_OK)

@@ -241,6 +241,10 @@ static int open_chunks(struct dlb_hdf5 *ds, const struct dlb_hdf5_bytes *file,
             index_name(about->index));
         return DLB_OK;
     }
+    rc = dlb_headroom_check(ds->n_grid * sizeof *ds->table, ds->path, "the places of its chunks",
+                            "write it with larger chunks", err);
+    if (rc != DLB_OK)
+        return rc;
     ds->table = calloc(ds->n_grid ? ds->n_grid : 1, sizeof *ds->table);
     if (!ds->table)
         return dlb_fail_memory(err, ds->path, ds->n_grid * sizeof *ds->table);
@@ -285,31 +289,31 @@ static int open_bytes(struct dlb_hdf5 *ds, struct dlb_hdf5_bytes *file, struct d
     return rc == DLB_OK ? dlb_hdf5_superblock(file, err) : rc;
 }
 
-/* Reading what was never written costs nothing: such a figure is of no storage. */
-static void note_unwritten(const struct dlb_hdf5 *ds, struct dlb_shape *shape)
+static bool is_never_written(const struct dlb_hdf5_about *about)
+{
+    return about->layout == DLB_HDF5_CHUNKED
+               ? about->stored_bytes == 0
+               : about->layout == DLB_HDF5_CONTIGUOUS && about->data_at == DLB_NO_OFFSET;
+}
+
+/* Reading what was never written costs nothing, so that a figure of it says nothing of storage. */
+static void note_missing(const struct dlb_hdf5 *ds, struct dlb_shape *shape)
 {
     uint64_t n_missing = 0;
 
-    if (ds->facts.about.stored_bytes == 0 && ds->facts.about.layout == DLB_HDF5_CHUNKED)
-        n_missing = ds->n_grid;
-    for (uint64_t i = 0; ds->facts.about.stored_bytes > 0 && ds->table && i < ds->n_grid; i++)
+    for (uint64_t i = 0; ds->table && i < ds->n_grid; i++)
         n_missing += ds->table[i].n_bytes == 0;
-    if (n_missing > 0)
+    if (n_missing > 0 && !is_never_written(&ds->facts.about))
         dlb_shape_odd(shape,
-                      "%" PRIu64 " of %" PRIu64 " chunks were never written: their samples are the "
-                      "fill value, and no storage is read for them",
+                      "%" PRIu64 " of %" PRIu64 " chunks were never written: they are the fill "
+                      "value, and no storage is read for them",
                       n_missing, ds->n_grid);
-    else if (ds->way == DLB_HDF5_PLAIN && ds->data_at == DLB_NO_OFFSET)
-        dlb_shape_odd(shape, "nothing of it was ever written: each sample is the fill value, and "
-                             "no storage is read");
 }
 
 static void tell_choices(struct dlb_hdf5 *ds, const struct dlb_hdf5_opts *opts,
                          struct dlb_shape *shape)
 {
     const struct dlb_hdf5_about *about = &ds->facts.about;
-    bool label_found = (about->n_labels > 0 && !opts->label[0]) || about->label_refused;
-    uint32_t n_used = (label_found ? 1U : 0U) + (about->n_offsets > 0 ? 1U : 0U);
     uint64_t outside;
 
     if (about->n_candidates > 1)
@@ -320,12 +324,17 @@ static void tell_choices(struct dlb_hdf5 *ds, const struct dlb_hdf5_opts *opts,
                       "the search for data sets ended at %u objects or a depth of %u groups: "
                       "a larger one may lie beyond (see hdf5.dataset)",
                       DLB_HDF5_MAX_OBJECTS, DLB_HDF5_MAX_DEPTH);
-    if (about->n_beside > n_used)
-        dlb_shape_odd(shape,
-                      "%u data sets named as labels or offsets are not read (see hdf5.label)",
-                      about->n_beside - n_used);
+    if (is_never_written(about))
+        dlb_shape_odd(shape, "nothing of it was ever written: each sample is the fill value, and "
+                             "no storage is read");
+    if (about->more_labels)
+        dlb_shape_odd(shape, "has label and labels beside it; label is read (see hdf5.label)");
+    if (about->offsets_unused)
+        dlb_shape_odd(shape, "the offsets beside it are not read: its rows have one size");
     if (about->n_offsets > 0 && (outside = about->dims[0] - ds->total_bytes) > 0)
-        dlb_shape_odd(shape, "%" PRIu64 " of its %" PRIu64 " bytes lie outside of all offsets",
+        dlb_shape_odd(shape,
+                      "%" PRIu64 " of its %" PRIu64 " bytes belong to no sample: they lie before "
+                      "the first offset or behind the last",
                       outside, about->dims[0]);
     if (about->label_refused)
         dlb_shape_odd(shape, "the labels beside it are ignored: they are not one whole number for "
@@ -373,7 +382,7 @@ int dlb_hdf5_open(struct dlb_hdf5 *ds, const char *path, const struct dlb_io *io
         rc = ds->facts.about.layout == DLB_HDF5_CHUNKED ? open_chunks(ds, &file, &found, shape, err)
                                                         : open_plain(ds, &found, shape, err);
     if (rc == DLB_OK)
-        note_unwritten(ds, shape);
+        note_missing(ds, shape);
     free(ds->facts.listed);
     ds->facts.listed = NULL;
     return rc;

@@ -150,7 +150,16 @@ static bool wait_for_end(pid_t program, int life_fd, int signal_fd, int *status)
     }
 }
 
-/* Closes all descriptors but stdin, stdout, stderr and these. Linux before 5.9 cannot. */
+static void close_from_to(unsigned from, unsigned to)
+{
+    if (syscall(SYS_close_range, from, to, 0U) == 0)
+        return;
+    long n = sysconf(_SC_OPEN_MAX); /* Linux before 5.9, or a filter of system calls */
+    for (unsigned i = from; i <= to && (long)i < n; i++)
+        (void)close((int)i);
+}
+
+/* Closes all descriptors but stdin, stdout, stderr and these. */
 static void close_others(const int *fd, uint32_t n)
 {
     unsigned from = STDERR_FILENO + 1, next = 0;
@@ -161,7 +170,7 @@ static void close_others(const int *fd, uint32_t n)
             if ((unsigned)fd[i] >= from && (unsigned)fd[i] < next)
                 next = (unsigned)fd[i];
         if (next > from)
-            (void)syscall(SYS_close_range, from, next == ~0U ? next : next - 1, 0U);
+            close_from_to(from, next == ~0U ? next : next - 1);
     }
 }
 
@@ -233,8 +242,6 @@ int dlb_keeper_start(struct dlb_keeper *keeper, char *const argv[], int fd, bool
     if (keeper->pid < 0)
         program = -errno;
     if (keeper->pid == 0) {
-        (void)close(life[1]);
-        (void)close(told[0]);
         keep(argv, fd, quiet, life[0], told[1]);
     }
     (void)close(life[0]);

@@ -219,7 +219,7 @@ static void fill_memory(struct dlb_memory_result *out, const struct dlb_cell_fac
                    known && growth->class ? growth->class : "");
 }
 
-/* The rest of a shard was skipped: how much it is, and in which epochs, is not counted. */
+/* The rest of a shard was skipped: how much it is, and in which epochs, is not known. */
 static void take_as_cut(struct dlb_loop_result *loop)
 {
     for (uint32_t i = 0; i < loop->n_epochs; i++)
@@ -246,7 +246,7 @@ void dlb_cell_fill(struct dlb_cell_result *result, const struct dlb_cell_facts *
         fill_workers(&result->workers, facts);
     if (result->has_workers)
         fill_python_stages(&result->workers, facts->python);
-    if (result->has_workers && dlb_count_or_zero(result->workers.n_cut_shards) > 0)
+    if (result->has_workers && dlb_cell_result_lost(result).unknown)
         take_as_cut(&result->loop);
 }
 

@@ -52,7 +52,7 @@ bool dlb_skipped_text(const struct dlb_cell_result *rep, char *text, size_t n_te
     if (n_cut > 0)
         (void)snprintf(shards, sizeof(shards), "%llu time%s the rest of a shard%s",
                        (unsigned long long)n_cut, n_cut == 1 ? "" : "s",
-                       lost.unknown ? ", of unknown length" : "");
+                       lost.unknown ? " (its length is not known)" : "");
     if (rep->loop.n_epochs > 1)
         (void)snprintf(epochs, sizeof(epochs), " in %u epochs", rep->loop.n_epochs);
     (void)snprintf(text, n_text, "skipped what could not be read or decoded: %s%s%s", samples,

@@ -37,6 +37,19 @@ static double samples_of_step(const struct dlb_stretch *stretch)
     return (double)stretch->n_samples / (double)stretch->n_steps;
 }
 
+/* An epoch of which samples are skipped has smaller batches, or fewer: then it is taken to have as
+ * many in `wanted` as were made of those of the measured epochs. */
+static void time_epoch(const struct dlb_cell_result *rep, double wanted, struct dlb_epoch_time *out)
+{
+    struct dlb_pace pace = rep->loop.pace;
+    if (dlb_cell_result_lost(rep).n > 0 && pace.n_cycles > 0) {
+        double made = (double)pace.cycles.n_steps / pace.n_cycles;
+        wanted = wanted / pace.n_epoch_batches * made;
+        pace.n_epoch_batches = made;
+    }
+    dlb_pace_epoch(&pace, wanted, out);
+}
+
 /* The repetition's time, as `kind` sees it; for the window, its shares alone. */
 static struct dlb_epoch_time time_of(const struct dlb_cell_result *rep, enum dlb_rate_kind kind,
                                      const struct wanted *wanted)
@@ -53,10 +66,11 @@ static struct dlb_epoch_time time_of(const struct dlb_cell_result *rep, enum dlb
     if (kind == DLB_RATE_WITHIN)
         dlb_pace_within(&rep->loop.pace, &out);
     else if (kind == DLB_RATE_EPOCH)
-        dlb_pace_epoch(&rep->loop.pace, wanted->n_batches, &out);
+        time_epoch(rep, wanted->n_batches, &out);
     return out;
 }
 
+/* Of samples that were delivered: skipped ones are not. */
 static double rate_of(const struct dlb_cell_result *rep, enum dlb_rate_kind kind,
                       const struct wanted *wanted)
 {
@@ -65,7 +79,6 @@ static double rate_of(const struct dlb_cell_result *rep, enum dlb_rate_kind kind
         return dlb_cell_result_samples_per_s(rep);
     if (kind == DLB_RATE_WITHIN)
         return per_s(rep, samples_of_step(&rep->loop.pace.within), time.ns);
-    /* What was skipped is not delivered: it takes part in no rate. */
     struct dlb_lost lost = dlb_cell_result_lost(rep);
     double lost_frac = lost.n > 0 ? (double)lost.n / (double)lost.of : 0;
     return per_s(rep, wanted->n_samples * (1 - lost_frac), time.ns);

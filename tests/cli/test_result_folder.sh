@@ -74,15 +74,23 @@ expect [ "$(sha256sum <results/e.partial/summary.json)" = "$before" ]
 # --- the folder is exchanged for another while a run goes on
 mkdir elsewhere
 echo thesis >elsewhere/summary.txt
-start_long results/f --run-name f
-mv results/f results/moved
-ln -s ../elsewhere results/f
-kill -INT "$pid"
-end_long
-expect_err E_JOURNAL_LOST
-expect_no_err '--resume results/f'
-kept elsewhere/summary.txt thesis
-expect [ "$(ls elsewhere)" = summary.txt ]
+for signal in INT CONT; do # interrupted, or by the cell's end
+    start_long results/f --run-name f --set run.max_batches=20 --set run.repeats=6
+    for _ in $(seq 300); do grep -q '"repetition"' results/f/journal.jsonl && break || sleep 0.1; done
+    rm -rf results/moved
+    mv results/f results/moved
+    ln -s ../elsewhere results/f
+    kill -"$signal" "$pid"
+    end_long
+    expect [ "$code" -ne 0 ]
+    expect_err E_JOURNAL_LOST
+    expect_no_err '--resume results/f'
+    kept elsewhere/summary.txt thesis
+    expect [ "$(ls elsewhere)" = summary.txt ]
+    rm results/f
+    run "$dlbench" run --resume results/moved --json
+    expect_json 'd["cells"][0]["status"] == "ok"'
+done
 
 # --- scratch of killed runs with names that were chosen for them goes with the next run
 start_long killed/gone --results killed --run-name gone

@@ -283,6 +283,17 @@ static void test_a_journal_that_is_removed(void **state)
     assert_int_equal(dlb_journal_append(&journal, one, &err), DLB_E_IO);
     assert_int_equal(err.code, DLB_ERR_JOURNAL_LOST);
     dlb_journal_close(&journal);
+    assert_int_equal(dlb_journal_create(&journal, folder_path("j"), one, &err), DLB_OK);
+    assert_int_equal(rename(folder_path("j"), folder_path("k")), 0);
+    folder_write("j", "another", 7);
+    assert_int_equal(dlb_journal_append(&journal, one, &err), DLB_E_IO);
+    assert_int_equal(err.code, DLB_ERR_JOURNAL_LOST);
+    dlb_journal_close(&journal);
+    json_t *records = NULL;
+    assert_int_equal(dlb_journal_open(&journal, folder_path("k"), &records, &err), DLB_OK);
+    assert_int_equal(json_array_size(records), 1); /* what was there before */
+    json_decref(records);
+    dlb_journal_close(&journal);
     assert_int_equal(dlb_journal_create(&journal, folder_path("no/j"), one, &err), DLB_E_IO);
     dlb_journal_close(&journal);
     json_decref(one);

@@ -1,5 +1,6 @@
 /* Files that announce more than memory holds, and take next to no space: each format refuses them
  * before it makes room, and says how much it would need. */
+#include "formats/headroom.h"
 #include "tests/support/dataset.h"
 #include "tests/support/tfrecord.h"
 #include "tests/support/tokens.h"
@@ -8,16 +9,14 @@
 #include <hdf5.h>
 #endif
 
-#define HUGE_BYTES (INT64_C(1) << 42) /* 4 TiB, more than any machine that runs this */
+#define HUGE_BYTES (INT64_C(1) << 42) /* 4 TiB */
 
 static struct dlb_err err;
 
 static void lengthen(const char *name, int64_t n_bytes)
 {
-    if (truncate(folder_path(name), (off_t)n_bytes) != 0) {
-        (void)printf("skipped: this file system has no sparse files of 4 TiB\n");
-        exit(77);
-    }
+    if (truncate(folder_path(name), (off_t)n_bytes) != 0 || dlb_headroom_bytes() >= HUGE_BYTES)
+        skip(); /* no file is so large here, or memory is */
 }
 
 static void refused(const char *format, const char *name, enum dlb_code code)
@@ -99,7 +98,7 @@ static void hdf5(void **state)
     write_hdf5(4, HUGE_BYTES / 8, 0); /* a row of 512 GiB */
     refused("hdf5", "a.h5", DLB_ERR_DATASET_EXCEEDS_MEMORY);
     unwritten(100, 8, 0, "ever written");
-    unwritten(100, 8, 10, "10 of 10 chunks");
+    unwritten(100, 8, 10, "ever written");
 }
 #endif
 
