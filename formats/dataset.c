@@ -1,7 +1,6 @@
 #include "formats/dataset.h"
 
 #include "core/base/mem.h"
-#include "formats/headroom.h"
 #include "formats/look.h"
 
 #include <errno.h>
@@ -310,9 +309,6 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
     if (rc == DLB_OK && ds->shape.n_samples == 0)
         rc = dlb_fail(err, DLB_ERR_DATASET_EMPTY, opts->path, DLB_NO_OFFSET,
                       "holds no samples: check dataset.path, or write them with `dlbench gen`");
-    if (rc == DLB_OK && !ds->format->synthetic)
-        rc = dlb_headroom_check(ds->shape.max_sample_bytes, opts->path, "its largest sample",
-                                "a file of that size may be damaged, or sparse", err);
     if (rc == DLB_OK && ds->codec->decoded_bytes && transform->max_decoded_bytes == 0 &&
         (!ds->codec->estimates || ds->codec->estimates(transform)))
         rc = dlb_look_decoded(ds, opts->path, err);

@@ -8,6 +8,7 @@
 #include "formats/files/write.h"
 #include "formats/generate/manifest.h"
 #include "formats/generate/mark.h"
+#include "formats/headroom.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,6 +296,11 @@ static uint8_t *place(struct files_reader *reader, const struct dlb_file *file,
     bool fits = dest.data && file->n_bytes <= dest.cap_bytes;
     if (fits && (!align || (file->n_bytes % align == 0 && (uintptr_t)dest.data % align == 0)))
         return dest.data;
+    if (!dlb_headroom_has(file->n_bytes)) { /* it may be sparse */
+        (void)set_path(reader, file);
+        (void)dlb_fail_memory(err, reader->path, file->n_bytes);
+        return NULL;
+    }
     if (!reader->buffer && align)
         reader->buffer = aligned_alloc(align, (ds->max_bytes + align) / align * align);
     else if (!reader->buffer)

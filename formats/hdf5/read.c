@@ -3,6 +3,8 @@
 
 #ifdef DLB_HAVE_HDF5
 
+#include "formats/headroom.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,8 @@ int dlb_hdf5_reader_open(struct dlb_hdf5_reader *reader, const struct dlb_hdf5 *
                          struct dlb_err *err)
 {
     reader->ds = ds;
+    if (!dlb_headroom_has(ds->max_sample_bytes))
+        return dlb_fail_memory(err, ds->path, ds->max_sample_bytes);
     if (ds->way == DLB_HDF5_LIBRARY || ds->way == DLB_HDF5_LIBRARY_CHUNKS) {
         int rc = dlb_hdf5_library_open(&reader->library, ds->path, &ds->facts.about,
                                        ds->allow_external, err);

@@ -7,6 +7,7 @@
 #include "core/base/escape.h"
 #include "formats/format.h"
 #include "formats/generate/mark.h"
+#include "formats/headroom.h"
 
 #include "formats/lmdb/lmdb.h"
 #include "formats/lmdb/write.h"
@@ -172,6 +173,8 @@ static int make_room(struct lmdb_reader *reader, size_t n_bytes, struct dlb_err 
 {
     if (reader->buffer && n_bytes <= reader->buffer_bytes)
         return DLB_OK;
+    if (!dlb_headroom_has(n_bytes))
+        return dlb_fail_memory(err, reader->ds->path, n_bytes);
     free(reader->buffer);
     reader->buffer_bytes = n_bytes + n_bytes / 4 + 1;
     reader->buffer = malloc(reader->buffer_bytes);

@@ -6,6 +6,7 @@
 #include "core/base/escape.h"
 #include "formats/format.h"
 #include "formats/generate/mark.h"
+#include "formats/headroom.h"
 
 #include "core/base/hash.h"
 #include "formats/tfrecord/example.h"
@@ -240,7 +241,10 @@ static int make_room(struct tfrecord_reader *reader, uint64_t n_bytes, struct dl
 {
     if (reader->buffer && n_bytes <= reader->buffer_bytes)
         return DLB_OK;
+    if (!dlb_headroom_has(n_bytes))
+        return dlb_fail_memory(err, reader->tfr.path, n_bytes);
     free(reader->buffer);
+    reader->buffer = NULL;
     uint64_t larger = n_bytes + n_bytes / 4 + 1, most = reader->ds->max_bytes + 1;
     reader->buffer_bytes = (size_t)(larger < most || n_bytes >= most ? larger : most);
     reader->buffer = malloc(reader->buffer_bytes);

@@ -174,7 +174,10 @@ static void note(void)
 {
     char line[64];
     int n = snprintf(line, sizeof line, "%d %ld\n", (int)getpid(), syscall(SYS_gettid));
-    (void)syscall(SYS_write, log_fd, line, (size_t)n);
+    if (syscall(SYS_write, log_fd, line, (size_t)n) < 0) { /* the process has closed it */
+        open_log();
+        (void)syscall(SYS_write, log_fd, line, (size_t)n);
+    }
 }
 
 static void hang(void)

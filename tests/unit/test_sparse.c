@@ -29,12 +29,32 @@ static void refused(const char *format, const char *name, enum dlb_code code)
         fail_msg("%s: %s [%s]", format, err.what, dlb_code_name(err.code));
 }
 
+/* The first sample alone: others of the data set can be read. */
+static void sample_refused(const char *format, const char *name)
+{
+    struct dlb_dataset ds;
+    struct dlb_sample sample = {0};
+    struct dlb_dest none = {NULL, 0};
+
+    if (dataset_open(&ds, format, "raw", folder, &err) != DLB_OK)
+        fail_msg("%s: %s", format, err.what);
+    void *reader = dataset_reader(&ds);
+    if (ds.shape.iterable)
+        assert_int_equal(ds.format->reader->shard_open(reader, 0, &err), DLB_OK);
+    assert_int_equal(ds.shape.iterable ? ds.format->reader->next(reader, none, &sample, &err)
+                                       : ds.format->reader->read(reader, 0, none, &sample, &err),
+                     DLB_E_NOMEM);
+    assert_string_equal(err.path, folder_path(name));
+    dataset_reader_free(&ds, reader);
+    dlb_dataset_close(&ds);
+}
+
 static void files(void **state)
 {
     (void)state;
     folder_write("a.bin", "a", 1);
     lengthen("a.bin", HUGE_BYTES);
-    refused("files", NULL, DLB_ERR_DATASET_EXCEEDS_MEMORY);
+    sample_refused("files", "a.bin");
 }
 
 static void tfrecord(void **state)
@@ -45,7 +65,7 @@ static void tfrecord(void **state)
     size_t n = tfr_head(head, HUGE_BYTES);
     folder_write("a.tfrecord", head, n);
     lengthen("a.tfrecord", HUGE_BYTES + (int64_t)n + 4);
-    refused("tfrecord", NULL, DLB_ERR_DATASET_EXCEEDS_MEMORY);
+    sample_refused("tfrecord", "a.tfrecord");
 }
 
 /* Of an index the header is looked at first: zeros are none, whatever their size. */
@@ -96,7 +116,14 @@ static void hdf5(void **state)
 {
     (void)state;
     write_hdf5(4, HUGE_BYTES / 8, 0); /* a row of 512 GiB */
-    refused("hdf5", "a.h5", DLB_ERR_DATASET_EXCEEDS_MEMORY);
+    struct dlb_dataset ds;
+    assert_int_equal(dataset_open(&ds, "hdf5", "raw", folder_path("a.h5"), &err), DLB_OK);
+    void *reader = calloc(1, ds.format->reader->state_bytes);
+    assert_int_equal(ds.format->reader->open(reader, ds.state, &err), DLB_E_NOMEM);
+    assert_string_equal(err.path, folder_path("a.h5"));
+    ds.format->reader->close(reader);
+    free(reader);
+    dlb_dataset_close(&ds);
     unwritten(100, 8, 0, "ever written");
     unwritten(100, 8, 10, "ever written");
 }
