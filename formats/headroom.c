@@ -71,11 +71,6 @@ uint64_t dlb_headroom_bytes(void)
     return least;
 }
 
-bool dlb_headroom_has(uint64_t n_bytes)
-{
-    return n_bytes <= ALWAYS_BYTES || n_bytes <= dlb_headroom_bytes();
-}
-
 int dlb_headroom_check(uint64_t n_bytes, const char *path, const char *what, const char *advice,
                        struct dlb_err *err)
 {

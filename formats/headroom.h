@@ -7,16 +7,12 @@
 
 #include "core/base/err.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* What the machine (MemAvailable) or the container's limit (cgroup version 2, or 1) leaves, the
  * smaller of both; UINT64_MAX where neither is known. Sees only the cgroup that the container
  * shows; the loader's own check before a start sees those below it too. */
 uint64_t dlb_headroom_bytes(void);
-
-/* Whether so much is available; up to 64 MiB always are. */
-bool dlb_headroom_has(uint64_t n_bytes);
 
 /* DLB_E_NOMEM with both figures and `advice` unless n_bytes are available. Up to 64 MiB are always
  * granted. */

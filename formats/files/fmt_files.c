@@ -296,7 +296,7 @@ static uint8_t *place(struct files_reader *reader, const struct dlb_file *file,
     bool fits = dest.data && file->n_bytes <= dest.cap_bytes;
     if (fits && (!align || (file->n_bytes % align == 0 && (uintptr_t)dest.data % align == 0)))
         return dest.data;
-    if (!dlb_headroom_has(file->n_bytes)) { /* it may be sparse */
+    if (dlb_headroom_check(file->n_bytes, NULL, "it", "it may be sparse", err) != DLB_OK) {
         (void)set_path(reader, file);
         (void)dlb_fail_memory(err, reader->path, file->n_bytes);
         return NULL;

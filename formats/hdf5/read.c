@@ -16,11 +16,13 @@ int dlb_hdf5_reader_open(struct dlb_hdf5_reader *reader, const struct dlb_hdf5 *
                          struct dlb_err *err)
 {
     reader->ds = ds;
-    if (!dlb_headroom_has(ds->max_sample_bytes))
-        return dlb_fail_memory(err, ds->path, ds->max_sample_bytes);
+    int rc = dlb_headroom_check(ds->max_sample_bytes, ds->path, "its largest sample",
+                                "write it with smaller rows", err);
+    if (rc != DLB_OK)
+        return rc;
     if (ds->way == DLB_HDF5_LIBRARY || ds->way == DLB_HDF5_LIBRARY_CHUNKS) {
-        int rc = dlb_hdf5_library_open(&reader->library, ds->path, &ds->facts.about,
-                                       ds->allow_external, err);
+        rc = dlb_hdf5_library_open(&reader->library, ds->path, &ds->facts.about, ds->allow_external,
+                                   err);
         if (rc != DLB_OK)
             return rc;
     }

@@ -173,8 +173,9 @@ static int make_room(struct lmdb_reader *reader, size_t n_bytes, struct dlb_err 
 {
     if (reader->buffer && n_bytes <= reader->buffer_bytes)
         return DLB_OK;
-    if (!dlb_headroom_has(n_bytes))
-        return dlb_fail_memory(err, reader->ds->path, n_bytes);
+    int rc = dlb_headroom_check(n_bytes, reader->ds->path, "a value", "leave it out", err);
+    if (rc != DLB_OK)
+        return rc;
     free(reader->buffer);
     reader->buffer_bytes = n_bytes + n_bytes / 4 + 1;
     reader->buffer = malloc(reader->buffer_bytes);

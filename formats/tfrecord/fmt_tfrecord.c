@@ -241,8 +241,9 @@ static int make_room(struct tfrecord_reader *reader, uint64_t n_bytes, struct dl
 {
     if (reader->buffer && n_bytes <= reader->buffer_bytes)
         return DLB_OK;
-    if (!dlb_headroom_has(n_bytes))
-        return dlb_fail_memory(err, reader->tfr.path, n_bytes);
+    int rc = dlb_headroom_check(n_bytes, reader->tfr.path, "a record", "it may be sparse", err);
+    if (rc != DLB_OK)
+        return rc;
     free(reader->buffer);
     reader->buffer = NULL;
     uint64_t larger = n_bytes + n_bytes / 4 + 1, most = reader->ds->max_bytes + 1;

@@ -30,8 +30,9 @@ int dlb_wds_place_room(struct dlb_wds_place *place, uint64_t n_bytes, const char
 
     if (n_bytes <= place_cap(place) - place->len_bytes && dlb_wds_place_data(place))
         return DLB_OK;
-    if (!dlb_headroom_has(n_bytes))
-        return dlb_fail_memory(err, path, n_bytes);
+    int rc = dlb_headroom_check(n_bytes, path, "a member", "it may be sparse", err);
+    if (rc != DLB_OK)
+        return rc;
     size_t cap = buffer->cap_bytes ? buffer->cap_bytes : FIRST_BYTES;
     while (cap - place->len_bytes < n_bytes && cap < SIZE_MAX / 2)
         cap *= 2;
