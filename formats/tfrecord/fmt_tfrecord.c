@@ -59,8 +59,7 @@ const struct dlb_opt_group dlb_tfr_group = {"tfrecord", "TFRecord shards", opts,
 struct tfrecord {
     const struct dlb_io *io;
     struct dlb_tfr_list list;
-    uint64_t *base;     /* [list.n] number of each shard's first sample */
-    uint64_t max_bytes; /* of a record */
+    uint64_t *base; /* [list.n] number of each shard's first sample */
     struct dlb_tfr_opts opts;
 };
 
@@ -178,7 +177,6 @@ static int tfrecord_open(void *state, const struct dlb_open *how, struct dlb_sha
             shape->max_sample_bytes = shard->max_bytes;
         shape->id = dlb_hash64(name, strlen(name), dlb_hash64(numbers, sizeof numbers, shape->id));
     }
-    ds->max_bytes = shape->max_sample_bytes;
     shape->id = dlb_hash64(ds->opts.feature, strlen(ds->opts.feature), shape->id);
     shape->n_shards = list->n;
     /* With no sample at all, the reason tells more than "holds no samples". */
@@ -245,9 +243,7 @@ static int make_room(struct tfrecord_reader *reader, uint64_t n_bytes, struct dl
     if (rc != DLB_OK)
         return rc;
     free(reader->buffer);
-    reader->buffer = NULL;
-    uint64_t larger = n_bytes + n_bytes / 4 + 1, most = reader->ds->max_bytes + 1;
-    reader->buffer_bytes = (size_t)(larger < most || n_bytes >= most ? larger : most);
+    reader->buffer_bytes = (size_t)n_bytes + n_bytes / 4 + 1;
     reader->buffer = malloc(reader->buffer_bytes);
     if (reader->buffer)
         return DLB_OK;
