@@ -50,8 +50,8 @@ static const struct dlb_opt python_opts[] = {
      .type = DLB_OPT_STRING,
      FIELD(count),
      .def = "",
-     .help = "\"train.py:count\" says how many samples a batch has; empty: dimension 0 of its "
-             "first tensor"},
+     .help = "\"train.py:count\" says how many samples a batch has; empty: those that collate_fn "
+             "was given, or of a python.loader dimension 0 of the first tensor"},
     {.key = "samples",
      .needs = DLB_NEEDS_TORCH,
      .type = DLB_OPT_INT,

@@ -287,6 +287,7 @@ class Watch:
     def _replayed(self):
         if self._kept is None:
             self._kept = list(itertools.islice(self._loader, 1))  # its iterator, and its workers, end here
+            end_persistent_workers(self._loader)
         kept = self._kept
         n = self._repeats if self._repeats is not None else len(self._loader)
         return lambda: itertools.chain.from_iterable(itertools.repeat(kept, n))
@@ -295,6 +296,14 @@ class Watch:
         if name.startswith("__") or "_loader" not in self.__dict__:
             raise AttributeError(name)
         return getattr(self._loader, name)
+
+
+def end_persistent_workers(loader):
+    """torch's DataLoader keeps its iterator where its workers outlive an epoch. A next one begins anew."""
+    end = getattr(getattr(loader, "_iterator", None), "_shutdown_workers", None)
+    if callable(end):
+        end()
+        loader._iterator = None
 
 
 class SizedWatch(Watch):

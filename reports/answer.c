@@ -140,6 +140,24 @@ static const char *step_text(double ms, char *text, size_t n_text)
     return text;
 }
 
+/* From what the rate that is shown was measured. Only that of the whole window is its batches over
+ * its time. */
+static void measured_over(const json_t *doc, const json_t *one, char *text, size_t n_text)
+{
+    const char *rate = dlb_ranked_rate(doc);
+    double steps = dlb_json_number(one, "steps"), seconds = dlb_json_number(one, "window_ns") / 1e9;
+    char window[24];
+
+    if (!isfinite(steps))
+        return;
+    (void)snprintf(text, n_text, "%s %.0f batches in %s, ",
+                   strcmp(rate, "epoch_samples_per_s") == 0 ? "projected for a whole epoch from"
+                   : strcmp(rate, "within_epoch_samples_per_s") == 0
+                       ? "without borders of epochs, of"
+                       : "over",
+                   steps, dlb_duration_text(seconds, window, sizeof(window)));
+}
+
 /* What the steps could take, and what the cell whose settings are offered gives them. */
 void dlb_answer_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
@@ -148,11 +166,11 @@ void dlb_answer_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *o
                  *all = json_object_get(cell, "accelerators"),
                  *one = json_array_get(json_object_get(all, "each"), 0);
     double step_ms = dlb_json_number(config, "device.step_ms");
-    double n = dlb_json_number(all, "count"), steps = dlb_json_number(one, "steps");
+    double n = dlb_json_number(all, "count");
     double gives = dlb_json_number(json_object_get(cell, dlb_ranked_rate(doc)), "median");
     double needs = dlb_supply_needs(cell), repeats = dlb_json_number(cell, "repeats");
     const char *source = dlb_json_text(json_object_get(doc, "device"), "step_source");
-    char line[1600], texts[4][24], window[24], times[24] = "", over[80] = "", which[40] = "This";
+    char line[1600], texts[4][24], times[24] = "", over[120] = "", which[40] = "This";
     char how_often[40] = "once";
 
     if (!isfinite(needs) || !(gives > 0))
@@ -163,10 +181,7 @@ void dlb_answer_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *o
         (void)snprintf(how_often, sizeof(how_often), "in each of %.0f repetitions", repeats);
     if (json_array_size(json_object_get(doc, "cells")) > 1)
         (void)snprintf(which, sizeof(which), "Cell %lld", dlb_ranked_offered_number(doc));
-    if (isfinite(steps))
-        (void)snprintf(
-            over, sizeof(over), "over %.0f batches in %s, ", steps,
-            dlb_duration_text(dlb_json_number(one, "window_ns") / 1e9, window, sizeof(window)));
+    measured_over(doc, one, over, sizeof(over));
     (void)snprintf(line, sizeof(line),
                    "Needs %s samples/s (%s%s / %s ms%s%.*s). %s gives %s: %.3g%% of that, "
                    "%s%s.",

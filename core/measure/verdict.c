@@ -157,6 +157,8 @@ static enum dlb_cause input_cause(const struct dlb_evidence *e, const struct dlb
         return DLB_CAUSE_ORDER;
     if (pin_lags(e))
         return DLB_CAUSE_PIN;
+    if (measured_ns(e->transport_ns) > measured_ns(e->sample_ns))
+        return DLB_CAUSE_TRANSPORT;
     return f->stage < 0 ? DLB_CAUSE_NONE : by_stage[f->stage];
 }
 

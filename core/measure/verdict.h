@@ -54,8 +54,10 @@ struct dlb_verdict {
  * without a core; order, when more than half of the input wait passed while another worker's
  * batch was ready and the other workers had to wait for it (workers that never wait for a credit
  * lose nothing by order); pin, when a loader's pin thread was busier than each of its workers;
- * else the largest of read, decode, transform, collate. H2D-BOUND: copy. RESIDUAL-HEAVY: cpu for
- * late wake-ups or too few CPUs, else none. HARNESS-BOUND: harness. Others: none.
+ * transport, when batches of PyTorch's workers take longer to be handed over, at both ends, than
+ * to be loaded and collated; else the largest of read, decode, transform, collate. H2D-BOUND: copy.
+ * RESIDUAL-HEAVY: cpu for late wake-ups or too few CPUs, else none. HARNESS-BOUND: harness. Others:
+ * none.
  *
  * Where the cell was also run with a null source, HARNESS-BOUND also means one of two things:
  * the harness alone takes more than DLB_HARNESS_MAX of the device's time, or it is not

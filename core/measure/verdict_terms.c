@@ -16,6 +16,7 @@ const char *dlb_verdict_code(enum dlb_verdict_class klass, enum dlb_cause cause)
         {DLB_V_INPUT_BOUND, DLB_CAUSE_DECODE, "INPUT_BOUND_DECODE"},
         {DLB_V_INPUT_BOUND, DLB_CAUSE_TRANSFORM, "INPUT_BOUND_TRANSFORM"},
         {DLB_V_INPUT_BOUND, DLB_CAUSE_COLLATE, "INPUT_BOUND_COLLATE"},
+        {DLB_V_INPUT_BOUND, DLB_CAUSE_TRANSPORT, "INPUT_BOUND_TRANSPORT"},
         {DLB_V_INPUT_BOUND, DLB_CAUSE_ORDER, "INPUT_BOUND_ORDER"},
         {DLB_V_INPUT_BOUND, DLB_CAUSE_PIN, "INPUT_BOUND_PIN"},
         {DLB_V_INPUT_BOUND, DLB_CAUSE_CPU, "INPUT_BOUND_CPU"},
@@ -48,9 +49,10 @@ const char *dlb_cause_name(enum dlb_cause cause)
     static const char *const names[] = {
         [DLB_CAUSE_NONE] = "none",       [DLB_CAUSE_READ] = "read",
         [DLB_CAUSE_DECODE] = "decode",   [DLB_CAUSE_TRANSFORM] = "transform",
-        [DLB_CAUSE_COLLATE] = "collate", [DLB_CAUSE_ORDER] = "order",
-        [DLB_CAUSE_PIN] = "pin",         [DLB_CAUSE_COPY] = "copy",
-        [DLB_CAUSE_CPU] = "cpu",         [DLB_CAUSE_HARNESS] = "harness",
+        [DLB_CAUSE_COLLATE] = "collate", [DLB_CAUSE_TRANSPORT] = "transport",
+        [DLB_CAUSE_ORDER] = "order",     [DLB_CAUSE_PIN] = "pin",
+        [DLB_CAUSE_COPY] = "copy",       [DLB_CAUSE_CPU] = "cpu",
+        [DLB_CAUSE_HARNESS] = "harness",
     };
     return (unsigned)cause < sizeof names / sizeof *names ? names[cause] : "?";
 }

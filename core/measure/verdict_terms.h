@@ -52,7 +52,8 @@ enum dlb_cause {
     DLB_CAUSE_DECODE,
     DLB_CAUSE_TRANSFORM,
     DLB_CAUSE_COLLATE,
-    DLB_CAUSE_ORDER, /* head-of-line blocking: other workers had batches ready */
+    DLB_CAUSE_TRANSPORT, /* batches on their way between processes */
+    DLB_CAUSE_ORDER,     /* head-of-line blocking: other workers had batches ready */
     DLB_CAUSE_PIN,
     DLB_CAUSE_COPY,
     DLB_CAUSE_CPU, /* workers were runnable but had no core */
@@ -112,6 +113,9 @@ struct dlb_evidence {
     double transform_ns;   /* torch: what it takes for a sample, or they do */
     const char *undecoded; /* samples that are encoded and delivered so; borrowed; NULL: none */
     double sample_ns;      /* torch: what all takes for a sample; 0: not measured */
+    double transport_ns;   /* torch: what it takes to hand a sample over, both ends; 0: nothing, or
+                              not measured */
+    bool waits;            /* torch: loading a sample is waiting for the most part, not computing */
 };
 
 /* Where the gain's interval lies, seen from DLB_GAIN_CLEAR. */
@@ -145,10 +149,10 @@ struct dlb_finding {
 
 /* A name for class and cause together, which scripts can compare: summary.json has it as "code".
  * Class, then cause where there is a choice: INPUT_BOUND_READ, INPUT_BOUND_DECODE,
- * INPUT_BOUND_TRANSFORM, INPUT_BOUND_COLLATE, INPUT_BOUND_ORDER, INPUT_BOUND_PIN, INPUT_BOUND_CPU,
- * INPUT_BOUND (no stage was timed), H2D_BOUND_COPY, RESIDUAL_HEAVY_CPU, RESIDUAL_HEAVY,
- * HARNESS_BOUND, INCOMPLETE, BORDERLINE, COMPUTE_BOUND, BALANCED. These names do not change.
- * Static; NULL for a pair that dlb_judge never gives. */
+ * INPUT_BOUND_TRANSFORM, INPUT_BOUND_COLLATE, INPUT_BOUND_TRANSPORT, INPUT_BOUND_ORDER,
+ * INPUT_BOUND_PIN, INPUT_BOUND_CPU, INPUT_BOUND (no stage was timed), H2D_BOUND_COPY,
+ * RESIDUAL_HEAVY_CPU, RESIDUAL_HEAVY, HARNESS_BOUND, INCOMPLETE, BORDERLINE, COMPUTE_BOUND,
+ * BALANCED. These names do not change. Static; NULL for a pair that dlb_judge never gives. */
 const char *dlb_verdict_code(enum dlb_verdict_class klass, enum dlb_cause cause);
 
 /* "INPUT-BOUND", "decode", "critical". Static. */

@@ -30,10 +30,26 @@ void dlb_say_torch_stage(struct words *w, const struct dlb_evidence *e, const st
             "Of loading, what %s__getitem__ does beside transforms and decoding takes %.2g ms of "
             "%.2g ms a sample. ",
             whose, ms, of_ms);
+    if (e->waits && f->stage != DLB_WS_COLLATE)
+        say(w, "Most of __getitem__'s time passes in waiting, and not in computing. ");
+}
+
+void dlb_say_torch_transport(struct words *w, const struct dlb_evidence *e)
+{
+    say(w,
+        "Handing a batch from a worker to the training loop, which packs its tensors at one end "
+        "and "
+        "unpacks them at the other, takes %.2g ms a sample; loading and collating take %.2g ms. "
+        "Try: fewer tensors in a batch, because each is handed over by itself (one of all numbers "
+        "instead of many small ones); num_workers = 0, if loading is that cheap; whole batches "
+        "from the data set.",
+        e->transport_ns / 1e6, e->sample_ns / 1e6);
 }
 
 const char *dlb_cheaper_in_torch(const struct dlb_evidence *e, int stage)
 {
+    if (e->waits && stage != DLB_WS_COLLATE)
+        return "fewer and larger reads, or a source that is nearer or cached";
     switch (stage) {
     case DLB_WS_READ:
         return "fewer and larger reads for each sample";

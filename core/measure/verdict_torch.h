@@ -10,6 +10,9 @@
 void dlb_say_torch_stage(struct words *w, const struct dlb_evidence *e,
                          const struct dlb_finding *f);
 
+/* Of transport as the cause: what it takes, and what to try. */
+void dlb_say_torch_transport(struct words *w, const struct dlb_evidence *e);
+
 /* How to make a stage cheaper. Static. */
 const char *dlb_cheaper_in_torch(const struct dlb_evidence *e, int stage);
 

@@ -116,7 +116,8 @@ static void say_workers_advice(struct words *w, const struct dlb_evidence *e,
 {
     const char *then = f->stage < 0 ? "larger batches" : cheaper(e, f->stage);
     const char *extend = e->most_swept ? ": extend sweep.loader.num_workers" : "";
-    bool storage = f->stage == DLB_WS_READ && e->cache != DLB_CACHE_WARM; /* waiting needs no CPU */
+    bool storage = e->waits || (f->stage == DLB_WS_READ && e->cache != DLB_CACHE_WARM);
+    /* Waiting needs no CPU. */
     bool room = storage || !f->cpus_taken;
 
     if (room && e->n_idle_workers > 0)
@@ -204,6 +205,9 @@ static void say_input_bound(struct words *w, const struct dlb_evidence *e,
             "smaller batches in bytes (u8 "
             "instead of f32); or pin_memory=False.",
             e->n_loaders > 1 ? " of each loader" : "");
+        break;
+    case DLB_CAUSE_TRANSPORT:
+        dlb_say_torch_transport(w, e);
         break;
     default: {
         if (e->num_workers == 0)

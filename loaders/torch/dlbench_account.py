@@ -1,6 +1,6 @@
 """What the stamps of a window tell, as the cell's result has it. Part of loaders/torch/serve.py."""
 
-from dlbench_stamps import COMPUTED, GETITEM, STAGES
+from dlbench_stamps import COMPUTED, GETITEM, ON_CPU, STAGES, WATCHED
 
 OWN = "own computing"  # no name of Python's: no transform has it
 LEAST = 0.05  # of __getitem__: less than that the ticks of the kernel's clock do not tell
@@ -31,10 +31,16 @@ def own_computing(window, parts):
     return [{"name": OWN, "part": "transform", "count": n, "sum_ns": own_ns}] if own_ns > LEAST * whole_ns else []
 
 
+def computing_frac(window):
+    """The share of __getitem__'s time in which its process computed, the kernel's work included; None: not measured."""
+    watched_ns = window[COMPUTED][0]
+    return min(window[ON_CPU][1] / watched_ns, 1) if watched_ns else None
+
+
 def stages(names, window, decodes):
     """Those of which there was one in the window."""
     parts = parts_of(names, decodes)
-    used = [i for i, (n, _) in enumerate(window) if n > 0 and i != COMPUTED]
+    used = [i for i, (n, _) in enumerate(window) if n > 0 and i not in WATCHED]
     named = zip(used, numbered([names[i] for i in used]))
     out = [{"name": name, "part": parts[i], "count": window[i][0], "sum_ns": window[i][1]} for i, name in named]
     return out + own_computing(window, parts)

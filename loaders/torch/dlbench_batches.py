@@ -4,6 +4,7 @@ import ctypes
 import dataclasses
 import mmap
 import os
+from typing import Any, NamedTuple
 
 from dlbench_errors import Refused
 
@@ -20,6 +21,28 @@ BLOCKS = (
     ("values", "offsets"),
     ("values",),
 )
+
+
+def n_of(samples):
+    """How many samples a batch is made of, from what collate_fn is given; 0: a __getitems__ gave something of its own."""
+    return len(samples) if isinstance(samples, (list, tuple)) else 0
+
+
+class Counted(NamedTuple):
+    """A batch, and of how many samples it was made."""
+
+    batch: Any
+    n: int
+
+
+class Count:
+    """A collate_fn that counts them, where there are no time stamps."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, samples):
+        return Counted(self.function(samples), n_of(samples))
 
 
 class Batches:
@@ -80,8 +103,8 @@ class Batches:
             raise Refused("PYTHON_BATCH_UNKNOWN", "python.count gives a %s that is no number of samples" % type(answer).__name__)
         return n
 
-    def measure(self, batch):
-        """What of it is copied, how many samples it has, and of how many bytes."""
+    def measure(self, batch, n_made_of=0):
+        """What of it is copied, how many samples it has, and of how many bytes. n_made_of: how many it was made of, if that is known."""
         tensors = self.tensors(batch, [])
         blocks = self.blocks(tensors)
         n_bytes = 0
@@ -95,7 +118,8 @@ class Batches:
                 "a batch is %s without a tensor in it: let python.count name a function that counts its samples"
                 % type(batch).__name__,
             )
-        n_samples = tensors[0].size(0) if tensors[0].dim() > 0 else 1
+        sizes = [one.size(0) for one in tensors if one.dim() > 0]
+        n_samples = n_made_of or (sizes[0] if sizes else 1)
         if n_samples == 0:  # an endless loader of such would never end
             raise Refused("PYTHON_BATCH_UNKNOWN", "a batch has no sample")
         return blocks, n_samples, n_bytes

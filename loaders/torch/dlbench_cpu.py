@@ -6,6 +6,7 @@ Computing is the CPU time of the program itself. The kernel's share of it is rea
 import os
 import resource
 import threading
+import time
 
 _queues = {}  # thread -> a descriptor of its run queue's account; or -1
 os.register_at_fork(after_in_child=_queues.clear)
@@ -29,5 +30,6 @@ def queued_ns():
 
 
 def used():
-    """This thread's nanoseconds: computing, and waiting for a core. Two system calls."""
-    return int(resource.getrusage(resource.RUSAGE_THREAD).ru_utime * 1e9), queued_ns()
+    """This thread's nanoseconds: computing, and waiting for a core; and what all threads of the process had of a CPU, the kernel's share
+    included: what is left of the time is waiting. Three system calls."""
+    return int(resource.getrusage(resource.RUSAGE_THREAD).ru_utime * 1e9), queued_ns(), time.process_time_ns()

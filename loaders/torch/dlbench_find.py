@@ -11,6 +11,7 @@ import types
 
 PLAIN = (int, float, complex, bool, str, bytes, type(None), type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 ASKED = ("__getitem__", "__getitems__", "__iter__")
+IMAGES = {"torchvision", "PIL", "Image", "cv2", "imread", "imdecode", "imageio", "skimage", "accimage", "read_image", "decode_image", "decode_jpeg"}
 DEPTH = 4  # of objects within objects
 MOST_HELD = 16  # of a list or a dictionary: it may hold all samples
 MOST_LOOKED_AT = 5000  # objects and functions
@@ -88,6 +89,14 @@ def function_of(found):
     """That of a method; None: it is none that has code."""
     found = getattr(found, "__func__", None) or getattr(found, "fget", None) or found
     return found if isinstance(found, types.FunctionType) else None
+
+
+def opens_images(function):
+    """Whether that is what it does, as far as its code names what does: `loader` may open anything."""
+    function = getattr(function, "func", function)  # of functools.partial
+    code = getattr(function_of(function), "__code__", None)
+    home = str(getattr(function, "__module__", "")).split(".")[0]
+    return home in IMAGES or bool(code and IMAGES.intersection(names_in(code)))
 
 
 class Search:

@@ -11,19 +11,22 @@ import operator
 import os
 import struct
 import time
+import types
 from typing import Any, NamedTuple
 
 import dlbench_cpu
-import dlbench_find
-import torch.utils.data
+from dlbench_batches import n_of
 from dlbench_errors import AtSample, at_samples
 from dlbench_trace import NO_SAMPLE, WINDOW, Rings
 from torch.utils.data import IterableDataset, get_worker_info
 
-GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC, COMPUTED = range(8)
-STAGES = ("getitem", "load", "collate", "next", "transport", "gc", "loop_gc", "computed")
+GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC, COMPUTED, ON_CPU = range(9)
+STAGES = ("getitem", "load", "collate", "next", "transport", "gc", "loop_gc", "computed", "on_cpu")
+WATCHED = (COMPUTED, ON_CPU)  # no stages of a sample: what watched samples used
 GOT, GOT_NS = 2 * GETITEM, 2 * GETITEM + 1  # their places in a row
-MAX_TRANSFORMS = 16
+MAX_TRANSFORMS = 23  # with stamps of their own; so many stages a timeline has (core/measure/trace_names.h)
+FURTHER = "(after the first %d)" % (MAX_TRANSFORMS - 1)
+FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)  # what looks into one wants it itself
 MOST_TOGETHER = 64  # samples that share a stamp
 SLOW_NS = 10000000  # so many that take no longer
 LONG_BATCH_NS = 1000000  # whose computing is told from its waiting: that takes a few us
@@ -35,14 +38,24 @@ _open = {}  # file name -> this process's row, counts and rings
 os.register_at_fork(after_in_child=_open.clear)
 
 
+def number_of(i):
+    """Of an index as samplers give it: numpy's integers and tensors of one have it, too; -1: it has none."""
+    try:
+        return operator.index(i)
+    except TypeError:
+        return -1
+
+
 def sample_of(i):
     """As a ring has it; other indices have no number."""
-    return i if isinstance(i, int) and 0 <= i < NO_SAMPLE else NO_SAMPLE
+    number = number_of(i)
+    return number if 0 <= number < NO_SAMPLE else NO_SAMPLE
 
 
 class Board:
     """The file: a row of (count, nanoseconds) for each process; then such a pair for each: collected garbage, which is no progress that
-    the cell may wait for; then a number for each sample: how often it was asked for."""
+    the cell may wait for; then a number for each sample: how often it was asked for; at last how often one was asked for by an index that
+    is no number of a sample."""
 
     def __init__(self, path, n_workers, n_samples, trace=None):
         self.path, self.n_rows, self.names = path, n_workers + 1, list(STAGES)
@@ -51,7 +64,7 @@ class Board:
         self.is_watched = False  # whether computing and waiting are told apart within __getitem__
         self.named = []  # (name, stage) of transforms that the data set does not hold
         with open(path, "wb") as file:
-            n_bytes = (self.n_words + 2 * self.n_rows) * 8 + self.n_samples * 4
+            n_bytes = (self.n_words + 2 * self.n_rows) * 8 + (self.n_samples + 1) * 4
             os.posix_fallocate(file.fileno(), 0, n_bytes)  # a full disk kills who writes to a map
 
     def __getstate__(self):
@@ -87,10 +100,12 @@ class Board:
         return now_ns
 
     def computed(self, row, before, took_ns):
-        """Of samples that took so long: how long they had a core or waited for something else, and how long they computed."""
+        """Of samples that took so long: how long they had a core or waited for something else, how long they computed, and how long the
+        process had a CPU."""
         now = dlbench_cpu.used()
         row[2 * COMPUTED] += max(took_ns - (now[1] - before[1]), 0)
         row[2 * COMPUTED + 1] += now[0] - before[0]
+        row[2 * ON_CPU + 1] += now[2] - before[2]
 
     def collected(self, since_ns):
         """Garbage: any thread may do that."""
@@ -104,8 +119,7 @@ class Board:
     def asked(self, i):
         found = _open.get(self.path) or self.map()
         counts, rings = found[1], found[2]
-        if isinstance(i, int) and 0 <= i < len(counts):
-            counts[i] += 1
+        count(counts, (i,))
         if rings:
             rings.sample = sample_of(i)
 
@@ -116,10 +130,11 @@ class Board:
             rings.sample = NO_SAMPLE
 
     def stage(self, name):
-        """The number of a further stage; None: there are too many."""
+        """The number of a further stage. Those for which there is no room share the last one."""
         if len(self.names) == N:
-            return None
-        self.names.append(name)
+            self.names[-1] = FURTHER
+        else:
+            self.names.append(name)
         return len(self.names) - 1
 
     def read(self):
@@ -137,8 +152,11 @@ class Board:
             rings.own.add(WINDOW, opened_ns, now_ns)
 
     def wrong(self, n_epochs):
-        """How many samples were asked for more and less often than once an epoch."""
+        """How many samples were asked for more and less often than once an epoch; None: not known, because some indices are no numbers."""
         counts = self.map()[1]
+        if counts[-1] > 0:
+            return None
+        counts = counts[:-1]
         if bytes(counts) == struct.pack("<I", n_epochs) * self.n_samples:
             return 0, 0
         return sum(n > n_epochs for n in counts), sum(n < n_epochs for n in counts)
@@ -163,10 +181,9 @@ class Board:
             for _ in range(n_batches):
                 bare.__getitems__(indices) if samples.gives_batches() else [bare[i] for i in indices]
             sample_ns = (2 * middle_ns - start_ns - time.monotonic_ns()) / (n_batches * len(indices))
-        for place in (2 * NEXT, 2 * NEXT + 1, GOT, GOT_NS, 2 * COMPUTED, 2 * COMPUTED + 1):
+        for place in (2 * NEXT, 2 * NEXT + 1, GOT, GOT_NS, 2 * COMPUTED, 2 * COMPUTED + 1, 2 * ON_CPU + 1):
             row[place] = 0
-        if len(counts) > 0:
-            counts[0] = 0
+        counts[0] = counts[-1] = 0
         if rings:
             rings.own.clear()
         return stamp_ns, max(sample_ns, 0.0)
@@ -192,11 +209,12 @@ def stamp_collections(board):
 
 
 def count(counts, indices):
-    """Notes which samples are asked for, as far as they have numbers."""
-    n = len(counts)
+    """Notes which samples are asked for; the last count is of those that have no number."""
+    last = len(counts) - 1
     for i in indices:
-        if type(i) is int and 0 <= i < n:
-            counts[i] += 1
+        number = i if type(i) is int else number_of(i)
+        if last >= 0:
+            counts[number if 0 <= number < last else last] += 1
 
 
 class Nothing:
@@ -214,10 +232,20 @@ class Together(Nothing):
 
 
 class Call:
-    """A function with a stamp; what else it has, it keeps."""
+    """A function with a stamp. What else it has, it keeps: its class, too, for code that asks which transforms are random."""
+
+    OWN = ("board", "stage", "function")
 
     def __init__(self, board, stage, function):
         self.board, self.stage, self.function = board, stage, function
+
+    def __reduce__(self):
+        return type(self), (self.board, self.stage, self.function)
+
+    @property
+    def __class__(self):
+        kind = type(self.function)
+        return type(self) if issubclass(kind, FUNCTIONS) else kind
 
     def __call__(self, *args, **kwargs):
         return self.timed(*args, **kwargs)[0]
@@ -229,9 +257,15 @@ class Call:
         return out, self.board.add(self.stage, start_ns)
 
     def __getattr__(self, name):
-        if name.startswith("__") or name == "function":
+        if name.startswith("__") or name in self.OWN:
             raise AttributeError(name)
         return getattr(self.function, name)
+
+    def __setattr__(self, name, value):
+        if name in self.OWN:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self.function, name, value)
 
     def __repr__(self):
         return repr(self.function)
@@ -245,10 +279,11 @@ class Made(NamedTuple):
     worker: int
     ready_ns: int
     board: Any
+    n: int = 0  # samples that it was made of; 0: not known
 
     def __reduce__(self):
         begun = Mark(self.board, None)
-        return unpacked, (self.worker, self.ready_ns, self.board, begun, self.batch, Mark(self.board, begun))
+        return unpacked, (self.worker, self.ready_ns, self.board, self.n, begun, self.batch, Mark(self.board, begun))
 
 
 class Mark:
@@ -264,9 +299,9 @@ class Mark:
         return time.monotonic_ns, ()
 
 
-def unpacked(worker, ready_ns, board, begun_ns, batch, _):
+def unpacked(worker, ready_ns, board, n, begun_ns, batch, _):
     board.add(TRANSPORT, begun_ns, 0)
-    return Made(batch, worker, ready_ns, board)
+    return Made(batch, worker, ready_ns, board, n)
 
 
 class Collate(Call):
@@ -275,31 +310,7 @@ class Collate(Call):
     def __call__(self, samples):
         out, ready_ns = self.timed(samples)
         worker = get_worker_info()
-        return Made(out, worker.id if worker else 0, ready_ns, self.board)
-
-
-class Init:
-    """What DataLoader calls in each worker before all else. It names the worker's row, and shows the user's code its own data set, as
-    it is without stamps: what worker_init_fn changes there, the wrapper sees, because it holds the same object."""
-
-    def __init__(self, board, function):
-        self.board, self.function, self.is_sent = board, function, False
-
-    def __getstate__(self):
-        return dict(self.__dict__, is_sent=True)
-
-    def __call__(self, worker):
-        self.board.map(worker + 1)
-        stamp_collections(self.board)
-        info = get_worker_info()
-        dataset = info.dataset
-        while isinstance(dataset, (Samples, Stream)):
-            dataset = dataset.dataset
-        object.__setattr__(info, "dataset", dataset)  # its class forbids it
-        if self.is_sent:
-            stamp_again(self.board, dataset)
-        if self.function is not None:
-            self.function(worker)
+        return Made(out, worker.id if worker else 0, ready_ns, self.board, n_of(samples))
 
 
 class Samples:
@@ -421,74 +432,3 @@ class Stream(IterableDataset):
         if name in ("dataset", "board") or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.dataset, name)
-
-
-def name_of(step):
-    return getattr(step, "__name__", type(step).__name__)
-
-
-def stamp_steps(owner, stage_of):
-    """Puts a stamp into each transform that an object calls. One that calls transforms itself has theirs. stage_of(name): (board, stage)."""
-    steps = dlbench_find.steps_of(owner)
-    for i, step in enumerate(steps):
-        if not isinstance(step, Call) and dlbench_find.steps_of(step) is None:
-            board, stage = stage_of(name_of(step))
-            steps[i] = step if stage is None else Call(board, stage, step)
-    dlbench_find.set_steps(owner, steps)
-
-
-def stamp_transforms(board, dataset):
-    """Those that are found in the data set, by their names. The board notes those that the data set does not hold: they are not sent to
-    workers."""
-
-    def held(name):
-        return board, board.stage(name)
-
-    def named(name):
-        stage = board.stage(name)
-        board.named.append((name, stage))
-        return board, stage
-
-    for owner, is_held in dlbench_find.holders_in(dataset):
-        stamp_steps(owner, held if is_held else named)
-
-
-def stamp_again(board, dataset):
-    """In a worker that was not forked: its modules are its own, so that what __getitem__ names has no stamps there."""
-    left = list(board.named)
-
-    def known(name):
-        for at, (one, stage) in enumerate(left):
-            if one == name:
-                del left[at]
-                return board, stage
-        return board, None
-
-    for owner, is_held in dlbench_find.holders_in(dataset) if left else ():
-        if not is_held:
-            stamp_steps(owner, known)
-
-
-def stamp_loader(board, dataset):
-    """What opens the images of torchvision's folders and of data sets like them, unless it is computed. Whether there is such a thing."""
-    loader = dlbench_find.attributes_of(dataset).get("loader", getattr(type(dataset), "loader", None))
-    if callable(loader):
-        try:
-            dataset.loader = Call(board, LOAD, dataset.loader)
-        except Exception:  # its class forbids it
-            return False
-        return True
-    return False
-
-
-def stamped(board, dataset, composed, openers):
-    """The data set with stamps; `composed`: transforms that cannot be found in it; `openers`: what opens its images, likewise."""
-    for compose in composed:
-        stamp_steps(compose, lambda name: (board, board.stage(name)))
-    stamp_transforms(board, dataset)
-    for opener in openers:
-        opener.function = Call(board, LOAD, opener.function)
-    has_parts = stamp_loader(board, dataset) or bool(openers) or len(board.names) > len(STAGES)
-    if isinstance(dataset, getattr(torch.utils.data, "IterDataPipe", ())):
-        return dataset  # DataLoader itself divides these among workers, if it knows them
-    return Stream(board, dataset) if isinstance(dataset, IterableDataset) else Samples(board, dataset, has_parts)

@@ -33,7 +33,7 @@ import threading
 import time
 import traceback
 
-from dlbench_batches import Batches, Pages
+from dlbench_batches import Batches, Count, Pages
 from dlbench_errors import Refused, describe
 from dlbench_names import BESIDE, accepted, arguments, beside, called, named
 
@@ -42,7 +42,7 @@ READY, FAILED, BEGUN, BATCH, END = 1, 2, 3, 4, 5
 QUESTION = struct.Struct("<2Q")
 ANSWER = struct.Struct("<8Q")
 FOREVER = 2**64 - 1
-STAMP_GETITEM, STAMP_NEXT, STAMP_COMPUTED = 0, 3, 7  # dlbench_stamps.GETITEM, ...
+STAMP_GETITEM, STAMP_NEXT, STAMPS_WATCHED = 0, 3, (7, 8)  # dlbench_stamps.GETITEM, ...
 SOON_NS = 1000000  # a batch that takes no longer was there when it was asked for, if no stamp tells
 ENDS_S = 1  # how long a worker may take to end behind its last message
 WEIGHT_BYTES = 33500000  # just below the 32 MiB up to which a freed block raises malloc's limits
@@ -120,6 +120,7 @@ class Source:
 
     def data_loader(self, dataset, extras):
         import dlbench_stamps
+        import dlbench_wrap
 
         torch, settings = self.torch, dict(self.known)
         data = torch.utils.data
@@ -130,7 +131,7 @@ class Source:
             settings.pop("shuffle")
         else:
             self.n_samples = len(dataset)
-            if self.setup["world"] > 1 and not extras.get("sampler") and not extras.get("batch_sampler"):
+            if self.setup["world"] > 1 and extras.get("sampler") is None and extras.get("batch_sampler") is None:
                 extras["sampler"] = data.distributed.DistributedSampler(
                     dataset,
                     num_replicas=self.setup["world"],
@@ -144,8 +145,10 @@ class Source:
         if extras.get("batch_sampler") is not None:
             settings.pop("batch_size")
             settings.pop("drop_last")
-        self.sampler = extras.get("sampler") or extras.get("batch_sampler")
+        self.sampler = extras["sampler"] if extras.get("sampler") is not None else extras.get("batch_sampler")
         self.dataset = dataset
+        collate = extras.get("collate_fn") or data.default_collate
+        extras["collate_fn"] = Count(collate)
         if self.setup["settings"].get("python.stamps"):
             path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stamps")
             try:
@@ -155,20 +158,21 @@ class Source:
             self.board.is_watched = bool(self.setup["settings"].get("python.dataset"))  # what others read is known
             twins = sys.modules.get("dlbench_twins")
             self.decodes = not twins or self.setup["settings"].get("dataset.codec") in twins.DECODED
-            dataset = dlbench_stamps.stamped(self.board, dataset, twins.COMPOSED if twins else [], twins.OPENERS if twins else [])
-            collate = extras.get("collate_fn") or data.default_collate
+            dataset = dlbench_wrap.stamped(self.board, dataset, twins.COMPOSED if twins else [], twins.OPENERS if twins else [])
             extras["collate_fn"] = dlbench_stamps.Collate(self.board, dlbench_stamps.COLLATE, collate)
             if settings["num_workers"] > 0:
-                extras["worker_init_fn"] = dlbench_stamps.Init(self.board, extras.get("worker_init_fn"))
+                extras["worker_init_fn"] = dlbench_wrap.Init(self.board, extras.get("worker_init_fn"))
             self.stamp_ns, self.sample_ns = self.board.cost_ns(dataset, self.known["batch_size"])
             dlbench_stamps.stamp_collections(self.board)
         return data.DataLoader(dataset, generator=generator, **settings, **extras)
 
     def opened(self, batch, worker):
-        """A batch; the worker that made it; when that was; and whether this is known."""
-        if not self.board or batch is None:
-            return batch, worker, 0, False
-        return batch.batch, batch.worker, batch.ready_ns, True
+        """A batch; of how many samples it was made (0: not known); the worker that made it; when that was; and whether this is known."""
+        if self.dataset is None or batch is None:
+            return batch, 0, worker, 0, False
+        # Of iterable data one item may be a batch of the user's own, which collate_fn passes on.
+        n = 0 if self.iterable and batch.n == 1 else batch.n
+        return (batch.batch, n, batch.worker, batch.ready_ns, True) if self.board else (batch.batch, n, worker, 0, False)
 
     def length(self):
         """How many samples an epoch has, as far as the objects tell."""
@@ -238,7 +242,7 @@ def ended_worker(iterator):
 class Server:
     def __init__(self, channel, source, batches, kept):
         self.channel, self.source, self.batches, self.kept = channel, source, batches, kept
-        self.iterator, self.batch, self.pages = None, None, None
+        self.iterator, self.batch, self.n_made_of, self.pages = None, None, 0, None
         self.n_epochs, self.n_taken, self.n_samples, self.window, self.opened, self.opened_ns = 0, 0, 0, None, None, 0
         self.had_batches = False  # in an epoch before
         self.foreseen_ns, self.is_ahead = None, False  # the next NEXT; whether it is answered
@@ -260,7 +264,7 @@ class Server:
     def keep_one(self):
         """For a ceiling: the first batch stays, and its loader goes."""
         iterator = iter(self.source.loader)
-        self.batch = self.source.opened(next(iterator, None), 0)[0]
+        self.batch, self.n_made_of = self.source.opened(next(iterator, None), 0)[:2]
         if self.batch is None:
             raise Refused("PYTHON_NO_BATCH", "the loader has no batch")
         del iterator
@@ -269,7 +273,7 @@ class Server:
     def look(self):
         """For a probe: how many samples there are, and what one takes in a batch."""
         self.keep_one()
-        _, n_samples, n_bytes = self.batches.measure(self.batch)
+        _, n_samples, n_bytes = self.batches.measure(self.batch, self.n_made_of)
         return {"samples": self.source.length(), "sample_bytes": n_bytes // max(n_samples, 1)}
 
     def next(self):
@@ -279,7 +283,7 @@ class Server:
             self.pages.unmap()
         else:
             try:
-                self.batch, worker, ready_ns, stamped = self.source.opened(next(self.iterator), worker)
+                self.batch, self.n_made_of, worker, ready_ns, stamped = self.source.opened(next(self.iterator), worker)
             except StopIteration:
                 return self.end()
             except (OSError, EOFError) as why:  # what a worker that ended has left behind is not there
@@ -289,7 +293,7 @@ class Server:
         taken_ns = board.add(STAMP_NEXT, asked_ns) if board else time.monotonic_ns()
         if not stamped:
             ready_ns = asked_ns if taken_ns - asked_ns < SOON_NS else taken_ns
-        blocks, n_samples, n_bytes = self.batches.measure(self.batch)
+        blocks, n_samples, n_bytes = self.batches.measure(self.batch, self.n_made_of)
         self.batches.copy(blocks)
         copied_ns = time.monotonic_ns()
         self.check_end(n_samples)
@@ -334,23 +338,24 @@ class Server:
 
     def stats(self):
         """The stages within the window; and whether each sample was asked for once an epoch, if whole epochs were read."""
-        board, out = self.source.board, {"stages": [], "stamp_ns": self.source.stamp_ns, "stamps_frac": None, "once": None}
+        board, out = self.source.board, {"stages": [], "stamp_ns": self.source.stamp_ns, "stamps_frac": None, "computing_frac": None, "once": None}
         if board and self.window:
-            from dlbench_account import stages
+            from dlbench_account import computing_frac, stages
 
             out["stages"] = stages(board.names, self.window, self.source.decodes)
+            out["computing_frac"] = computing_frac(self.window)
             work_ns = sum(ns for name, (n, ns) in zip(board.names, self.window) if name in ("getitem", "collate"))
             if work_ns > 0:
                 n_samples = self.window[0][0]  # of GETITEM
-                n_others = sum(n for i, (n, _) in enumerate(self.window) if i not in (STAMP_GETITEM, STAMP_COMPUTED))
+                n_others = sum(n for i, (n, _) in enumerate(self.window) if i != STAMP_GETITEM and i not in STAMPS_WATCHED)
                 out["stamps_frac"] = (n_samples * self.source.sample_ns + n_others * self.source.stamp_ns) / work_ns
         if board and board.trace:
             from dlbench_account import track
 
             out["names"] = track(board.names, self.source.decodes)
         if board and board.n_samples and self.n_epochs and self.iterator is None and not self.source.iterable:
-            more, fewer = board.wrong(self.n_epochs)
-            out["once"] = {"epochs": self.n_epochs, "more": more, "fewer": fewer}
+            wrong = board.wrong(self.n_epochs)
+            out["once"] = {"epochs": self.n_epochs, "more": wrong[0], "fewer": wrong[1]} if wrong else None
         self.tell(READY, out)
 
     def answer_next(self, foreseen_ns):

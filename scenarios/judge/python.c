@@ -11,6 +11,7 @@
 #define STAMPS_NOTED 0.02
 #define STAMPS_ALL 0.5 /* the estimate says no more: what a stamp takes was measured beforehand */
 #define GARBAGE_NOTED 0.02
+#define COMPUTES 0.5 /* a __getitem__ that does so for less of its time waits for the most part */
 
 double dlb_python_asked(const json_t *python)
 {
@@ -76,6 +77,12 @@ void dlb_evidence_of_python(const struct dlb_spec *spec, const json_t *python,
     }
     for (int stage = DLB_WS_READ; stage <= DLB_WS_COLLATE; stage++)
         sum_ns += e->worker_stage_ns[stage];
+    json_array_foreach(stages, i, one) {
+        const json_t *part = json_object_get(one, "part");
+        if (json_is_null(part) && strcmp(dlb_json_text(one, "name"), "transport") == 0)
+            e->transport_ns = n > 0 ? dlb_json_number(one, "sum_ns") / n : 0;
+    }
+    e->waits = dlb_json_number(python, "computing_frac") < COMPUTES;
     e->transform_ns = n > 0 ? most_ns / n : 0;
     e->sample_ns = n > 0 ? sum_ns / n : 0;
 }

@@ -20,10 +20,15 @@ static bool differ_in_workers_alone(const struct dlb_plan *plan, const struct dl
     return true;
 }
 
-/* Single repetitions cannot be compared. */
-static bool are_comparable(const struct dlb_judged_cell *a, const struct dlb_judged_cell *b)
+/* No noise makes one run so many times as fast as another. */
+#define FAR_APART 2.0
+
+/* Single repetitions tell no more than that the cell is FAR_APART times as fast as the other one.
+ */
+static bool are_comparable(const struct dlb_judged_cell *cell, const struct dlb_judged_cell *other)
 {
-    return a->rate.n >= DLB_SEPARABLE_MIN_N && b->rate.n >= DLB_SEPARABLE_MIN_N;
+    return (cell->rate.n >= DLB_SEPARABLE_MIN_N && other->rate.n >= DLB_SEPARABLE_MIN_N) ||
+           cell->rate.median > FAR_APART * other->rate.median;
 }
 
 static uint32_t workers_of(const struct dlb_plan_cell *planned)
@@ -45,7 +50,7 @@ void dlb_judge_workers(const struct dlb_plan *plan, struct dlb_judgement *j, uin
             !differ_in_workers_alone(plan, &plan->cells[i], &plan->cells[at]))
             continue;
         e->most_swept = false;
-        if (!dlb_is_judged(other) || !are_comparable(other, cell))
+        if (!dlb_is_judged(other) || !are_comparable(cell, other))
             continue;
         if (n_workers > e->more_workers)
             e->more_workers = n_workers;

@@ -131,6 +131,7 @@ PY
 # --- whatever holds transforms is found, and each of them is timed once by its name
 holds <<'PY'
 import dlbench_stamps
+import dlbench_wrap
 import own
 from dlbench_account import stages
 from steps import Compose, crop, flip
@@ -139,7 +140,7 @@ from steps import Compose, crop, flip
 def timed(dataset):
     board = dlbench_stamps.Board("stamps", 0, 64)
     dlbench_stamps._open.clear()
-    wrapped = dlbench_stamps.stamped(board, dataset, [], [])
+    wrapped = dlbench_wrap.stamped(board, dataset, [], [])
     assert len(wrapped.__getitems__(range(5))) == 5
     return [(one["name"], one["count"]) for one in stages(board.names, board.read(), True)][1:]
 
@@ -163,6 +164,7 @@ cat >spawned.py <<'PY'
 import multiprocessing
 import types
 import dlbench_stamps
+import dlbench_wrap
 import own
 import torch
 
@@ -175,8 +177,8 @@ def work(init, samples):
 
 if __name__ == "__main__":
     board = dlbench_stamps.Board("stamps", 1, 64)
-    samples = dlbench_stamps.stamped(board, own.Global(), [], [])
-    worker = multiprocessing.get_context("spawn").Process(target=work, args=(dlbench_stamps.Init(board, None), samples))
+    samples = dlbench_wrap.stamped(board, own.Global(), [], [])
+    worker = multiprocessing.get_context("spawn").Process(target=work, args=(dlbench_wrap.Init(board, None), samples))
     worker.start()
     worker.join()
     found = {name: sums[0] for name, sums in zip(board.names, board.read())}
@@ -188,6 +190,7 @@ expect_exit 0
 # --- computing and waiting are told apart, and nothing is where samples are quick
 holds <<'PY'
 import dlbench_stamps
+import dlbench_wrap
 import own
 from dlbench_account import OWN, stages
 
@@ -196,7 +199,7 @@ def told(dataset, n_batches=8):
     board = dlbench_stamps.Board("stamps", 0, 64)
     dlbench_stamps._open.clear()
     board.is_watched = True
-    wrapped = dlbench_stamps.stamped(board, dataset, [], [])
+    wrapped = dlbench_wrap.stamped(board, dataset, [], [])
     if isinstance(dataset, own.Stream):
         assert len(list(wrapped)) == 640
     else:

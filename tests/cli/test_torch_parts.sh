@@ -42,10 +42,11 @@ PY
 holds <<'PY'
 import types
 import dlbench_stamps
+import dlbench_wrap
 board, mine = dlbench_stamps.Board("stamps", 2, 4), torch.utils.data.Dataset()
 info = torch.utils.data._info[0] = types.SimpleNamespace(dataset=dlbench_stamps.Samples(board, dlbench_stamps.Samples(board, mine)))
 seen = []
-dlbench_stamps.Init(board, lambda worker: seen.append((worker, info.dataset)))(1)
+dlbench_wrap.Init(board, lambda worker: seen.append((worker, info.dataset)))(1)
 assert seen == [(1, mine)]
 board.add(dlbench_stamps.GETITEM, 0)
 with open("stamps", "rb") as file:
@@ -57,6 +58,7 @@ PY
 cat >early.py <<'PY'
 import multiprocessing
 import dlbench_stamps
+import dlbench_wrap
 
 def same(value):
     return value
@@ -70,7 +72,7 @@ class Eager:
         self.transform(1)
 
 def work(eager, board):
-    dlbench_stamps.Init(board, None)(0)
+    dlbench_wrap.Init(board, None)(0)
     eager.transform(1)
 
 if __name__ == "__main__":
@@ -81,11 +83,11 @@ if __name__ == "__main__":
     worker.start()
     worker.join()
     with open("stamps", "rb") as file:
-        words = memoryview(file.read()).cast("Q")
+        words = memoryview(file.read()[: board.n_words * 8]).cast("Q")
     rows = [words[2 * (row * dlbench_stamps.N + stage)] for row in range(2)]
     assert rows == [0, 1], rows
 PY
-sed -i 's/^    dlbench_stamps.Init/    import torch, types\n    torch.utils.data._info[0] = types.SimpleNamespace(dataset=None)\n&/' early.py
+sed -i 's/^    dlbench_wrap.Init/    import torch, types\n    torch.utils.data._info[0] = types.SimpleNamespace(dataset=None)\n&/' early.py
 run python3 early.py
 expect_exit 0
 
@@ -127,6 +129,7 @@ PY
 # --- what computes a loader is not asked; one that is held is stamped, in a slot too
 holds <<'PY'
 import dlbench_stamps
+import dlbench_wrap
 from torch.utils.data import Dataset
 class Computed(Dataset):
     loader = property(lambda self: seen.append(self))
@@ -136,14 +139,95 @@ class Function(Dataset):
     def loader(self, path):
         return path
 board, seen = dlbench_stamps.Board("stamps", 0, 0), []
-dlbench_stamps.stamped(board, Computed(), [], [])
+dlbench_wrap.stamped(board, Computed(), [], [])
 assert seen == []
 held = Slots()
 held.loader = str
-dlbench_stamps.stamp_loader(board, held)
+dlbench_wrap.stamp_loader(board, held)
 own = Function()
-dlbench_stamps.stamp_loader(board, own)
+dlbench_wrap.stamp_loader(board, own)
 assert [type(one.loader) for one in (held, own)] == [dlbench_stamps.Call] * 2 and own.loader("a") == "a"
+PY
+
+# --- a transform with a stamp is still what it is: its class, what is set on it, what it becomes in another process
+holds <<'PY'
+import pickle
+import dlbench_stamps
+import __main__
+class Random:
+    def __call__(self, x):
+        return x + 1
+class Turn(Random):
+    pass
+__main__.Turn = Turn
+board = dlbench_stamps.Board("stamps", 0, 0)
+call = dlbench_stamps.Call(board, board.stage("Turn"), Turn())
+assert isinstance(call, Random) and call(1) == 2
+call.p = 0.5
+assert call.function.p == 0.5 and "p" not in vars(call)
+again = pickle.loads(pickle.dumps(call))
+assert type(again) is dlbench_stamps.Call and again.p == 0.5 and again(1) == 2 and again.stage == call.stage
+assert isinstance(dlbench_stamps.Call(board, 0, len), dlbench_stamps.Call)
+PY
+
+# --- transforms beyond those for which there is room share the last stamp
+holds <<'PY'
+import dlbench_stamps
+board = dlbench_stamps.Board("stamps", 0, 0)
+stages = [board.stage("t%d" % i) for i in range(dlbench_stamps.MAX_TRANSFORMS + 3)]
+assert stages[-4:] == [dlbench_stamps.N - 1] * 4 and stages[-5] == dlbench_stamps.N - 2
+assert len(board.names) == dlbench_stamps.N and board.names[-1] == dlbench_stamps.FURTHER and board.names[-2] == "t21"
+PY
+
+# --- numpy's integers are numbers of samples; where an index has none, nobody knows which were asked for
+holds <<'PY'
+import dlbench_stamps
+class Integer:
+    def __init__(self, value):
+        self.value = value
+    def __index__(self):
+        return self.value
+board = dlbench_stamps.Board("stamps", 0, 3)
+dlbench_stamps.Samples(board, dlbench_stamps.Nothing()).__getitems__([Integer(0), 1, Integer(2)])
+assert board.wrong(1) == (0, 0)
+board.asked(Integer(2))
+assert board.wrong(1) == (1, 0)
+board.asked("a key")
+assert board.wrong(1) is None
+PY
+
+# --- a batch has the samples that it was made of, whatever its first tensor's size; else that size
+holds <<'PY'
+import dlbench_stamps
+from dlbench_batches import Batches, Count, n_of
+board = dlbench_stamps.Board("stamps", 0, 0)
+long = lambda samples: torch.Tensor((50, len(samples)))
+assert dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, long)([1] * 8).n == Count(long)([1] * 8).n == 8
+assert n_of({"a": [1, 2], "b": [3, 4]}) == 0
+batches = Batches(torch, None)
+assert batches.measure(torch.Tensor((50, 8)), 8)[1] == 8 and batches.measure(torch.Tensor((50, 8)))[1] == 50
+assert Batches(torch, lambda batch: 7).measure(torch.Tensor((50, 8)), 8)[1] == 7
+PY
+
+# --- a data set's `loader` decodes if its code names what opens images; otherwise it is a stage by its name
+holds <<'PY'
+import dlbench_find
+import dlbench_stamps
+import dlbench_wrap
+def picture(path):
+    from PIL import Image
+    return Image.open(path)
+def fetch(path):
+    return path
+assert dlbench_find.opens_images(picture) and not dlbench_find.opens_images(fetch) and not dlbench_find.opens_images(str)
+class Folder:
+    pass
+board = dlbench_stamps.Board("stamps", 0, 0)
+for function, stage in (picture, dlbench_stamps.LOAD), (fetch, len(dlbench_stamps.STAGES)):
+    folder = Folder()
+    folder.loader = function
+    assert dlbench_wrap.stamp_loader(board, folder) and folder.loader.stage == stage
+assert board.names[-1] == "fetch"
 PY
 
 # --- settings that a function has no parameters for
@@ -225,7 +309,7 @@ def load():
         loaded.append(time.monotonic_ns())
         yield torch.zeros(2, 4)
 
-source = types.SimpleNamespace(loader=load(), sampler=None, board=None, most=None, opened=lambda batch, worker: (batch, worker, 0, False))
+source = types.SimpleNamespace(loader=load(), sampler=None, board=None, most=None, opened=lambda batch, worker: (batch, 0, worker, 0, False))
 server = threading.Thread(target=Server(theirs, source, Batches(torch, None), False).serve)
 server.start()
 

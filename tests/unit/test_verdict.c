@@ -185,6 +185,13 @@ static const struct row rows[] = {
      DLB_CAUSE_COLLATE,
      DLB_SEVERITY_CRITICAL,
      {"collate (57%)", " 8 CPUs ", "u8"}},
+    {"batches take longer to be handed over than to be made",
+     {USUAL, SHARES(0.5, 0.5, 0, 0), .torch = true, .sample_ns = 0.43e6, .transport_ns = 1.4e6,
+      .worker_stage_ns = STAGES(1, 0, 0, 17, 0)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_TRANSPORT,
+     DLB_SEVERITY_CRITICAL,
+     {"1.4 ms", "0.43 ms", "num_workers = 0"}},
     {"no stage was timed",
      {USUAL, SHARES(0.5, 0.5, 0, 0)},
      DLB_V_INPUT_BOUND,
@@ -439,8 +446,9 @@ static void names(void **state)
     assert_string_equal(dlb_verdict_class_name(DLB_V_HARNESS_BOUND), "HARNESS-BOUND");
     assert_string_equal(dlb_verdict_class_name(DLB_V_INCOMPLETE), "INCOMPLETE");
 
-    static const char *const causes[] = {"none",  "read", "decode", "transform", "collate",
-                                         "order", "pin",  "copy",   "cpu",       "harness"};
+    static const char *const causes[] = {"none",    "read",      "decode", "transform",
+                                         "collate", "transport", "order",  "pin",
+                                         "copy",    "cpu",       "harness"};
     for (int i = 0; i <= DLB_CAUSE_HARNESS; i++)
         assert_string_equal(dlb_cause_name((enum dlb_cause)i), causes[i]);
     assert_string_equal(dlb_severity_name(DLB_SEVERITY_OK), "ok");
@@ -465,7 +473,7 @@ static void codes(void **state)
             if (code)
                 seen[n++] = code;
         }
-    assert_int_equal(n, 16);
+    assert_int_equal(n, 17);
     assert_string_equal(dlb_verdict_code(DLB_V_INPUT_BOUND, DLB_CAUSE_DECODE),
                         "INPUT_BOUND_DECODE");
     assert_string_equal(dlb_verdict_code(DLB_V_H2D_BOUND, DLB_CAUSE_COPY), "H2D_BOUND_COPY");
