@@ -130,8 +130,10 @@ class Source:
         if self.iterable:
             settings.pop("shuffle")
         else:
-            self.n_samples = len(dataset)
-            if self.setup["world"] > 1 and extras.get("sampler") is None and extras.get("batch_sampler") is None:
+            has_sampler = extras.get("sampler") is not None or extras.get("batch_sampler") is not None
+            with contextlib.suppress(TypeError) if has_sampler else contextlib.nullcontext():  # only DataLoader's own sampler needs it
+                self.n_samples = len(dataset)
+            if self.setup["world"] > 1 and not has_sampler:
                 extras["sampler"] = data.distributed.DistributedSampler(
                     dataset,
                     num_replicas=self.setup["world"],

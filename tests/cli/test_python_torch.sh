@@ -33,6 +33,9 @@ if __name__ == "__main__":
         for epoch in range(2):
             seen = sorted(int(i) for _, labels in loader for i in labels)
             assert replay or seen == list(range(400))
+    import multiprocessing
+    kept = dlbench.watch(DataLoader(Slow(), 10, num_workers=2, persistent_workers=True), replay=3, run_name="kept")
+    assert sum(1 for _ in kept) == 3 and multiprocessing.active_children() == []
 EOF
 
 run "$dlbench" calibrate --python train.py:make_step --interpreter "$python" --seconds 5 --json

@@ -108,6 +108,16 @@ from own import Small
 
 sampler = numpy.random.permutation(96)
 PY
+cat >no_length.py <<'PY'
+import torch
+
+sampler = list(range(96))
+
+
+class Endless(torch.utils.data.Dataset):
+    def __getitem__(self, i):
+        return torch.zeros(8)
+PY
 cat >of_torch.py <<'PY'
 import torch
 from own import Small
@@ -148,6 +158,10 @@ for module in of_numpy of_torch; do
     expect_json 'not any(n["code"] == "PYTHON_NOT_ONCE" for n in d["notes"])'
     expect_json 'd["cells"][0]["python"]["once"] == {"epochs": 2, "more": 0, "fewer": 0}'
 done
+
+# --- with a sampler a data set needs no length
+own no_length.py:Endless --set loader.shuffle=false
+expect_json 'd["dataset"]["samples"] == 96'
 
 # --- code that asks for a transform's class is told it
 own own.py:Cached

@@ -83,17 +83,17 @@ static void test_workers_of_several_accelerators(void **state)
     close_judged(&t);
 }
 
-/* Faster is what no repetition leaves in doubt; and one of each leaves everything in it. */
+/* Faster is what no repetition leaves in doubt; and one of each leaves everything in it, but for
+ * cells that are twice as slow. */
 static void test_more_workers_told_apart(void **state)
 {
     static const struct {
         double fewer[2], more[2];
         uint32_t n, most, faster;
     } cases[] = {
-        {{400, 410}, {411, 420}, 2, 4, 4},
-        {{400, 410}, {409, 420}, 2, 4, 0},
-        {{400, 410}, {300, 310}, 2, 4, 0},
-        {{400}, {800}, 1, 0, 0},
+        {{400, 410}, {411, 420}, 2, 4, 4}, {{400, 410}, {409, 420}, 2, 4, 0},
+        {{400, 410}, {300, 310}, 2, 4, 0}, {{400}, {800}, 1, 0, 0},
+        {{400}, {201}, 1, 0, 0},           {{400}, {199}, 1, 4, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,6 +137,37 @@ static void garbage_has_a_cost(void **state)
     notes("loader.drop_last=false", false, json_object(), 100, code, false);
 }
 
+/* Of 100 samples: what they took on their way, and whether loading them was waiting. */
+static void assert_evidence(const char *computing, double transport_ns, bool waits)
+{
+    static const char *const settings[] = {"loader.kind=torch", "loader.batch_size=8",
+                                           "loader.num_workers=2", "sweep.run.seed=[0]", NULL};
+    struct judged t;
+    struct dlb_evidence e = {.waits = !waits};
+    char text[512];
+    (void)snprintf(
+        text, sizeof(text),
+        "{\"computing_frac\": %s, \"stages\": ["
+        "{\"name\": \"getitem\", \"part\": \"read\", \"count\": 100, \"sum_ns\": 900},"
+        "{\"name\": \"transport\", \"part\": \"transform\", \"count\": 100, \"sum_ns\": 1},"
+        "{\"name\": \"transport\", \"part\": null, \"count\": 13, \"sum_ns\": 5000}]}",
+        computing);
+    open_judged(&t, settings);
+    json_t *python = json_loads(text, 0, NULL);
+    dlb_evidence_of_python(t.plan.cells[0].spec, python, &e);
+    assert_true(e.torch && e.transport_ns == transport_ns && e.waits == waits);
+    json_decref(python);
+    close_judged(&t);
+}
+
+static void the_evidence_has_transport_and_waiting(void **state)
+{
+    (void)state;
+    assert_evidence("0.49", 50, true);
+    assert_evidence("0.51", 50, false);
+    assert_evidence("null", 50, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +176,7 @@ int main(void)
         cmocka_unit_test(stamps_have_a_cost),
         cmocka_unit_test(stamps_take_no_more_than_all),
         cmocka_unit_test(garbage_has_a_cost),
+        cmocka_unit_test(the_evidence_has_transport_and_waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

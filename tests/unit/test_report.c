@@ -116,6 +116,30 @@ static void test_demand_and_supply(void **state)
     json_decref(doc);
 }
 
+/* Only the rate of the whole window is its batches over its time. */
+static void test_the_rate_says_what_it_is_of(void **state)
+{
+    static const char *const rates[][2] = {{"samples_per_s", "over"},
+                                           {"within_epoch_samples_per_s", "borders"},
+                                           {"epoch_samples_per_s", "projected"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
+        json_t *doc = summary_of("run"), *cell = json_array_get(json_object_get(doc, "cells"), 0);
+        json_object_set_new(doc, "ranked_by", json_string(rates[i][0]));
+        json_object_set_new(cell, rates[i][0], json_pack("{sf}", "median", 3000.0));
+        json_object_set_new(cell, "accelerators",
+                            json_pack("{si, s[{si, si, sI}]}", "count", 1, "each", "steps", 10,
+                                      "samples", 640, "window_ns", (json_int_t)250000000));
+        char *text = rendered(doc, "terminal", 400);
+        const char *demand = strstr(text, "Needs ");
+        assert_non_null(demand);
+        for (size_t k = 0; k < sizeof(rates) / sizeof(*rates); k++)
+            assert_int_equal(strstr(demand, rates[k][1]) != NULL, k == i);
+        free(text);
+        json_decref(doc);
+    }
+}
+
 /* The command that is offered next, in every report; where no arguments are known, none is. */
 static void test_the_next_step_is_a_command(void **state)
 {
@@ -480,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_terminal_says_everything),
         cmocka_unit_test(test_the_answer_fits_the_screen),
         cmocka_unit_test(test_demand_and_supply),
+        cmocka_unit_test(test_the_rate_says_what_it_is_of),
         cmocka_unit_test(test_the_next_step_is_a_command),
         cmocka_unit_test(test_each_end_of_a_sweep_has_a_next_step),
         cmocka_unit_test(test_accelerators_are_told_of),
