@@ -38,8 +38,8 @@ void dlb_say_torch_transport(struct words *w, const struct dlb_evidence *e)
 {
     say(w,
         "Handing a batch from a worker to the training loop, which packs its tensors at one end "
-        "and "
-        "unpacks them at the other, takes %.2g ms a sample; loading and collating take %.2g ms. "
+        "and unpacks them at the other, takes %.2g ms a sample; loading and collating take %.2g "
+        "ms. "
         "Try: fewer tensors in a batch, because each is handed over by itself (one of all numbers "
         "instead of many small ones); num_workers = 0, if loading is that cheap; whole batches "
         "from the data set.",

@@ -116,8 +116,8 @@ static void say_workers_advice(struct words *w, const struct dlb_evidence *e,
 {
     const char *then = f->stage < 0 ? "larger batches" : cheaper(e, f->stage);
     const char *extend = e->most_swept ? ": extend sweep.loader.num_workers" : "";
-    bool storage = e->waits || (f->stage == DLB_WS_READ && e->cache != DLB_CACHE_WARM);
     /* Waiting needs no CPU. */
+    bool storage = e->waits || (f->stage == DLB_WS_READ && e->cache != DLB_CACHE_WARM);
     bool room = storage || !f->cpus_taken;
 
     if (room && e->n_idle_workers > 0)

@@ -33,8 +33,8 @@ def own_computing(window, parts):
 
 def computing_frac(window):
     """The share of __getitem__'s time in which its process computed, the kernel's work included; None: not measured."""
-    watched_ns = window[COMPUTED][0]
-    return min(window[ON_CPU][1] / watched_ns, 1) if watched_ns else None
+    watched_ns, on_cpu_ns = window[ON_CPU]
+    return min(on_cpu_ns / watched_ns, 1) if watched_ns else None
 
 
 def stages(names, window, decodes):

@@ -29,6 +29,11 @@ def queued_ns():
         return 0
 
 
+def knows_queue():
+    """Whether the kernel has told, so that waiting for a core is told from waiting for something else."""
+    return _queues.get(threading.get_ident(), -1) >= 0
+
+
 def used():
     """This thread's nanoseconds: computing, and waiting for a core; and what all threads of the process had of a CPU, the kernel's share
     included: what is left of the time is waiting. Three system calls."""

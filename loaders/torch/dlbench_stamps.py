@@ -105,7 +105,9 @@ class Board:
         now = dlbench_cpu.used()
         row[2 * COMPUTED] += max(took_ns - (now[1] - before[1]), 0)
         row[2 * COMPUTED + 1] += now[0] - before[0]
-        row[2 * ON_CPU + 1] += now[2] - before[2]
+        if dlbench_cpu.knows_queue():
+            row[2 * ON_CPU] += max(took_ns - (now[1] - before[1]), 0)
+            row[2 * ON_CPU + 1] += now[2] - before[2]
 
     def collected(self, since_ns):
         """Garbage: any thread may do that."""
@@ -181,7 +183,7 @@ class Board:
             for _ in range(n_batches):
                 bare.__getitems__(indices) if samples.gives_batches() else [bare[i] for i in indices]
             sample_ns = (2 * middle_ns - start_ns - time.monotonic_ns()) / (n_batches * len(indices))
-        for place in (2 * NEXT, 2 * NEXT + 1, GOT, GOT_NS, 2 * COMPUTED, 2 * COMPUTED + 1, 2 * ON_CPU + 1):
+        for place in (2 * NEXT, 2 * NEXT + 1, GOT, GOT_NS, 2 * COMPUTED, 2 * COMPUTED + 1, 2 * ON_CPU, 2 * ON_CPU + 1):
             row[place] = 0
         counts[0] = counts[-1] = 0
         if rings:
