@@ -6,21 +6,13 @@
 
 find_torch
 limit_s=300
+cp "$DLB_SOURCE_DIR/tests/support/compose.py" .
 cat >own.py <<'PY'
 import time
 
 import torch
+from compose import Compose
 from torch.utils.data import Dataset
-
-
-class Compose:
-    def __init__(self, transforms):
-        self.transforms = transforms
-
-    def __call__(self, sample):
-        for one in self.transforms:
-            sample = one(sample)
-        return sample
 
 
 class Fetch:

@@ -8,15 +8,9 @@
 command -v python3 >/dev/null || skip "no python3"
 unset VIRTUAL_ENV CONDA_PREFIX
 
+cp "$DLB_SOURCE_DIR/tests/support/compose.py" .
 cat >steps.py <<'PY'
-class Compose:
-    def __init__(self, transforms):
-        self.transforms = transforms
-
-    def __call__(self, sample):
-        for one in self.transforms:
-            sample = one(sample)
-        return sample
+from compose import Compose
 
 
 def flip(sample):

@@ -6,22 +6,14 @@
 
 find_torch
 limit_s=300
+cp "$DLB_SOURCE_DIR/tests/support/compose.py" .
 cat >own.py <<'PY'
 import sys
 import time
 
 import torch
+from compose import Compose
 from torch.utils.data import Dataset, IterableDataset
-
-
-class Compose:
-    def __init__(self, transforms):
-        self.transforms = transforms
-
-    def __call__(self, sample):
-        for one in self.transforms:
-            sample = one(sample)
-        return sample
 
 
 def crunch(sample):
