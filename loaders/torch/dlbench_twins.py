@@ -6,6 +6,7 @@ Nothing here is faster or slower than usual: no caches, no tricks. Classes and f
 be pickled for workers that are spawned. Files are opened by each worker at its first sample.
 """
 
+import array
 import glob
 import os
 
@@ -319,7 +320,8 @@ class Tokens(Dataset):
         n = (len(self.data) - 1) // self.length
         random = get("tokens.sampling") == "random" or (get("tokens.sampling") == "auto" and layout in ("auto", "raw"))
         if random:
-            self.start = numpy.random.RandomState(seed & 0xFFFFFFFF).randint(0, len(self.data) - self.length, n)
+            starts = numpy.random.RandomState(seed & 0xFFFFFFFF).randint(0, len(self.data) - self.length, n)
+            self.start = array.array("q", starts.tolist())  # four slices at a numpy integer would take 0.5 us of 10 more
         else:
             self.start = range(0, n * self.length, self.length)
         self.int64, self.stored = numpy.int64, numpy.dtype("i%d" % self.data.dtype.itemsize)
@@ -328,11 +330,11 @@ class Tokens(Dataset):
         return len(self.start)
 
     def __getitem__(self, i):
-        at = int(self.start[i])  # four slices at a numpy integer would take 0.5 us of 10 more
+        data, at, n = self.data, self.start[i], self.length
         if not self.widen:
-            return torch.from_numpy(self.data[at : at + self.length + 1].view(self.stored).copy())
-        x = torch.from_numpy(self.data[at : at + self.length].astype(self.int64))
-        y = torch.from_numpy(self.data[at + 1 : at + 1 + self.length].astype(self.int64))
+            return torch.from_numpy(data[at : at + n + 1].view(self.stored).copy())
+        x = torch.from_numpy(data[at : at + n].astype(self.int64))
+        y = torch.from_numpy(data[at + 1 : at + 1 + n].astype(self.int64))
         return x, y
 
 
