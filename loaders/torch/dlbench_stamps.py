@@ -103,10 +103,11 @@ class Board:
         """Of samples that took so long: how long they had a core or waited for something else, how long they computed, and how long the
         process had a CPU."""
         now = dlbench_cpu.used()
-        row[2 * COMPUTED] += max(took_ns - (now[1] - before[1]), 0)
+        had_core_ns = max(took_ns - (now[1] - before[1]), 0)
+        row[2 * COMPUTED] += had_core_ns
         row[2 * COMPUTED + 1] += now[0] - before[0]
         if dlbench_cpu.knows_queue():
-            row[2 * ON_CPU] += max(took_ns - (now[1] - before[1]), 0)
+            row[2 * ON_CPU] += had_core_ns
             row[2 * ON_CPU + 1] += now[2] - before[2]
 
     def collected(self, since_ns):
