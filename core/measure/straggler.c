@@ -1,6 +1,7 @@
 #include "core/measure/straggler.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -28,14 +29,14 @@ static int by_wait(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* The least and the upper median wait. False: memory is short, or a wait is not known. */
+/* The least and the upper median wait. False: memory is short, or a step or a wait is not known. */
 static int choose(const struct dlb_rank_step *steps, uint32_t n, struct dlb_straggler *out)
 {
     struct waiting *order = n > 1 ? malloc(n * sizeof(*order)) : NULL;
     int known = order != NULL;
     for (uint32_t i = 0; known && i < n; i++) {
         order[i] = (struct waiting){steps[i].wait_ms, i};
-        known = isfinite(steps[i].wait_ms) && steps[i].step_ms > 0;
+        known = isfinite(steps[i].wait_ms) && isfinite(steps[i].step_ms) && steps[i].step_ms > 0;
     }
     if (known) {
         qsort(order, n, sizeof(*order), by_wait);
@@ -54,7 +55,7 @@ void dlb_straggler_find(const struct dlb_rank_step *steps, uint32_t n, struct dl
         return;
     const struct dlb_rank_step *culprit = &steps[out->culprit], *victim = &steps[out->victim];
     out->score = out->cost_ms / victim->step_ms;
-    if (!(out->score >= DLB_STRAGGLER_WARN))
+    if (!(out->score >= DLB_STRAGGLER_WARN && isfinite(out->score)))
         return;
     const struct {
         enum dlb_straggler_kind kind;
@@ -67,8 +68,9 @@ void dlb_straggler_find(const struct dlb_rank_step *steps, uint32_t n, struct dl
     out->culprit_ms = culprit->wait_ms;
     out->victim_ms = victim->wait_ms;
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        bool known = isfinite(parts[i].culprit_ms) && isfinite(parts[i].victim_ms);
         double covered = fmin(1, (parts[i].culprit_ms - parts[i].victim_ms) / out->cost_ms);
-        if (!(covered >= DLB_STRAGGLER_COVERED) || covered <= most)
+        if (!known || covered < DLB_STRAGGLER_COVERED || covered <= most)
             continue;
         most = covered;
         out->kind = parts[i].kind;

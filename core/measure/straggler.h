@@ -38,7 +38,8 @@ struct dlb_straggler {
     double culprit_ms, victim_ms; /* of the part that is the cause; else of the wait */
 };
 
-/* Steps with a NaN make DLB_STRAGGLER_NONE, and so do fewer than two. */
+/* A step or a wait that is not finite makes DLB_STRAGGLER_NONE, and so do fewer than two ranks.
+ * What is found is finite: such a part is no cause. */
 void dlb_straggler_find(const struct dlb_rank_step *steps, uint32_t n, struct dlb_straggler *out);
 
 /* "INPUT STRAGGLER", "H2D STRAGGLER", "COMPUTE STRAGGLER", "STRAGGLER"; NULL: there is none. */

@@ -2,6 +2,7 @@
 #include "core/base/rng.h"
 #include "core/measure/straggler.h"
 
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,6 +80,37 @@ static void test_unknown(void **state)
     assert_null(dlb_straggler_name(DLB_STRAGGLER_NONE));
 }
 
+/* Of a rank without a step, and of one whose answer is damaged. */
+static void test_not_finite(void **state)
+{
+    (void)state;
+    const double inf = (double)INFINITY, nan = (double)NAN;
+    static const struct dlb_rank_step well = {.step_ms = 10, .wait_ms = 5};
+    const struct {
+        struct dlb_rank_step culprit;
+        enum dlb_straggler_kind kind;
+    } rows[] = {
+        {{.step_ms = inf}, DLB_STRAGGLER_NONE},
+        {{.step_ms = 10, .wait_ms = -inf}, DLB_STRAGGLER_NONE},
+        {{.step_ms = 10, .wait_ms = -DBL_MAX}, DLB_STRAGGLER_OTHER},
+        {{.step_ms = 10, .input_ms = inf, .h2d_ms = nan, .compute_ms = 5}, DLB_STRAGGLER_COMPUTE},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const struct dlb_rank_step steps[2] = {rows[i].culprit, well};
+        struct dlb_straggler out;
+        dlb_straggler_find(steps, 2, &out);
+        assert_int_equal(out.kind, rows[i].kind);
+        assert_true(out.kind == DLB_STRAGGLER_NONE ||
+                    (isfinite(out.cost_ms) && isfinite(out.score) && isfinite(out.culprit_ms) &&
+                     isfinite(out.victim_ms)));
+    }
+    const struct dlb_rank_step least[2] = {{.step_ms = 1e-300, .wait_ms = 0},
+                                           {.step_ms = 1e-300, .wait_ms = 1e300}};
+    struct dlb_straggler out;
+    dlb_straggler_find(least, 2, &out);
+    assert_int_equal(out.kind, DLB_STRAGGLER_NONE);
+}
+
 static double uniform(uint64_t *seed)
 {
     *seed += DLB_GOLDEN;
@@ -138,9 +170,8 @@ static void test_odds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_cause),
-        cmocka_unit_test(test_score),
-        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_each_cause), cmocka_unit_test(test_score),
+        cmocka_unit_test(test_unknown),    cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_odds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
