@@ -162,10 +162,12 @@ static enum dlb_cause input_cause(const struct dlb_evidence *e, const struct dlb
     return f->stage < 0 ? DLB_CAUSE_NONE : by_stage[f->stage];
 }
 
-static enum dlb_cause residual_cause(const struct dlb_finding *f)
+static enum dlb_cause residual_cause(const struct dlb_evidence *e, const struct dlb_finding *f)
 {
     if (f->epoch_frac >= f->residual_frac / 2.0)
         return DLB_CAUSE_NONE;
+    if (frac(e->host_frac) >= f->residual_frac / 2.0)
+        return DLB_CAUSE_HOST;
     if (f->oversleep_frac >= f->residual_frac / 2.0 || f->runqueue_frac > DLB_RUNQUEUE_CLEAR ||
         f->cpus_taken)
         return DLB_CAUSE_CPU;
@@ -180,7 +182,7 @@ static enum dlb_cause find_cause(const struct dlb_evidence *e, const struct dlb_
     case DLB_V_H2D_BOUND:
         return DLB_CAUSE_COPY;
     case DLB_V_RESIDUAL_HEAVY:
-        return residual_cause(f);
+        return residual_cause(e, f);
     case DLB_V_HARNESS_BOUND:
         return DLB_CAUSE_HARNESS;
     case DLB_V_INCOMPLETE:

@@ -56,8 +56,9 @@ struct dlb_verdict {
  * lose nothing by order); pin, when a loader's pin thread was busier than each of its workers;
  * transport, when batches of PyTorch's workers take longer to be handed over, at both ends, than
  * to be loaded and collated; else the largest of read, decode, transform, collate. H2D-BOUND: copy.
- * RESIDUAL-HEAVY: cpu for late wake-ups or too few CPUs, else none. HARNESS-BOUND: harness. Others:
- * none.
+ * RESIDUAL-HEAVY: host, when the loop's own CPU time is half of the residual or more; cpu for late
+ * wake-ups or too few CPUs; none, also where at least half lies between epochs. HARNESS-BOUND:
+ * harness. Others: none.
  *
  * Where the cell was also run with a null source, HARNESS-BOUND also means one of two things:
  * the harness alone takes more than DLB_HARNESS_MAX of the device's time, or it is not

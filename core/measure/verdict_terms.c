@@ -23,6 +23,7 @@ const char *dlb_verdict_code(enum dlb_verdict_class klass, enum dlb_cause cause)
         {DLB_V_H2D_BOUND, DLB_CAUSE_COPY, "H2D_BOUND_COPY"},
         {DLB_V_RESIDUAL_HEAVY, DLB_CAUSE_NONE, "RESIDUAL_HEAVY"},
         {DLB_V_RESIDUAL_HEAVY, DLB_CAUSE_CPU, "RESIDUAL_HEAVY_CPU"},
+        {DLB_V_RESIDUAL_HEAVY, DLB_CAUSE_HOST, "RESIDUAL_HEAVY_HOST"},
         {DLB_V_BORDERLINE, DLB_CAUSE_NONE, "BORDERLINE"},
         {DLB_V_COMPUTE_BOUND, DLB_CAUSE_NONE, "COMPUTE_BOUND"},
         {DLB_V_BALANCED, DLB_CAUSE_NONE, "BALANCED"},
@@ -52,7 +53,7 @@ const char *dlb_cause_name(enum dlb_cause cause)
         [DLB_CAUSE_COLLATE] = "collate", [DLB_CAUSE_TRANSPORT] = "transport",
         [DLB_CAUSE_ORDER] = "order",     [DLB_CAUSE_PIN] = "pin",
         [DLB_CAUSE_COPY] = "copy",       [DLB_CAUSE_CPU] = "cpu",
-        [DLB_CAUSE_HARNESS] = "harness",
+        [DLB_CAUSE_HOST] = "host",       [DLB_CAUSE_HARNESS] = "harness",
     };
     return (unsigned)cause < sizeof names / sizeof *names ? names[cause] : "?";
 }

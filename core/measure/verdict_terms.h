@@ -56,7 +56,8 @@ enum dlb_cause {
     DLB_CAUSE_ORDER,     /* head-of-line blocking: other workers had batches ready */
     DLB_CAUSE_PIN,
     DLB_CAUSE_COPY,
-    DLB_CAUSE_CPU, /* workers were runnable but had no core */
+    DLB_CAUSE_CPU,  /* workers were runnable but had no core */
+    DLB_CAUSE_HOST, /* the training loop's own CPU time delayed its steps */
     DLB_CAUSE_HARNESS,
 };
 
@@ -151,8 +152,9 @@ struct dlb_finding {
  * Class, then cause where there is a choice: INPUT_BOUND_READ, INPUT_BOUND_DECODE,
  * INPUT_BOUND_TRANSFORM, INPUT_BOUND_COLLATE, INPUT_BOUND_TRANSPORT, INPUT_BOUND_ORDER,
  * INPUT_BOUND_PIN, INPUT_BOUND_CPU, INPUT_BOUND (no stage was timed), H2D_BOUND_COPY,
- * RESIDUAL_HEAVY_CPU, RESIDUAL_HEAVY, HARNESS_BOUND, INCOMPLETE, BORDERLINE, COMPUTE_BOUND,
- * BALANCED. These names do not change. Static; NULL for a pair that dlb_judge never gives. */
+ * RESIDUAL_HEAVY_CPU, RESIDUAL_HEAVY_HOST, RESIDUAL_HEAVY, HARNESS_BOUND, INCOMPLETE, BORDERLINE,
+ * COMPUTE_BOUND, BALANCED. These names do not change. Static; NULL for a pair that dlb_judge never
+ * gives. */
 const char *dlb_verdict_code(enum dlb_verdict_class klass, enum dlb_cause cause);
 
 /* "INPUT-BOUND", "decode", "critical". Static. */

@@ -269,7 +269,7 @@ static void say_residual_heavy(struct words *w, const struct dlb_evidence *e,
             : e->persistent_workers
                 ? "longer epochs, or fewer workers"
                 : "persistent_workers=True, which keeps the workers from one epoch to the next");
-    } else if (e->host_frac >= f->residual_frac / 2.0) {
+    } else if (f->cause == DLB_CAUSE_HOST) {
         say(w,
             "The training loop's own CPU time (device.host_busy_frac) took %s of the time: steps "
             "that it delays begin late. Try: a core for the loop alone (%s); a lower "

@@ -384,7 +384,7 @@ static const struct row rows[] = {
     {"the training loop's own CPU time",
      {USUAL, SHARES(0.8, 0, 0, 0.2), .host_frac = 0.7, .device_prefetch = 1},
      DLB_V_RESIDUAL_HEAVY,
-     DLB_CAUSE_NONE,
+     DLB_CAUSE_HOST,
      DLB_SEVERITY_CRITICAL,
      {"device.host_busy_frac", "70%", "a core for the loop"}},
     {"steps in lockstep",
@@ -448,7 +448,7 @@ static void names(void **state)
 
     static const char *const causes[] = {"none",    "read",      "decode", "transform",
                                          "collate", "transport", "order",  "pin",
-                                         "copy",    "cpu",       "harness"};
+                                         "copy",    "cpu",       "host",   "harness"};
     for (int i = 0; i <= DLB_CAUSE_HARNESS; i++)
         assert_string_equal(dlb_cause_name((enum dlb_cause)i), causes[i]);
     assert_string_equal(dlb_severity_name(DLB_SEVERITY_OK), "ok");
@@ -473,7 +473,7 @@ static void codes(void **state)
             if (code)
                 seen[n++] = code;
         }
-    assert_int_equal(n, 17);
+    assert_int_equal(n, 18);
     assert_string_equal(dlb_verdict_code(DLB_V_INPUT_BOUND, DLB_CAUSE_DECODE),
                         "INPUT_BOUND_DECODE");
     assert_string_equal(dlb_verdict_code(DLB_V_H2D_BOUND, DLB_CAUSE_COPY), "H2D_BOUND_COPY");
