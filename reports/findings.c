@@ -167,8 +167,8 @@ void dlb_findings_noise(const json_t *doc, struct dlb_text *out)
 {
     double floor_frac = dlb_json_number(doc, "noise_floor_frac");
     if (isfinite(floor_frac))
-        dlb_text_printf(out, "Noise floor: a loss under %.2g%% would not show here.\n",
-                        floor_frac * 100);
+        dlb_text_printf(out, "Noise floor: a loss under %.*g%% would not show here.\n",
+                        floor_frac < 0.995 ? 2 : 3, floor_frac * 100);
 }
 
 void dlb_findings_measured(const json_t *doc, uint32_t n_columns, uint32_t n_words,

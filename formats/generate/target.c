@@ -55,6 +55,10 @@ static int check_links(const struct dlb_gen *gen, struct dlb_err *err)
     char link[96] = "";
     int rc = dlb_owned_check_links(gen->path, link, sizeof link, err);
 
+    if (rc == DLB_END && !link[0])
+        return dlb_fail(err, DLB_ERR_TARGET_FOREIGN, gen->path, DLB_NO_OFFSET,
+                        "is a link to what is not there: make that folder, or choose another "
+                        "dataset.path");
     if (rc == DLB_END)
         return dlb_fail(err, DLB_ERR_TARGET_FOREIGN, gen->path, DLB_NO_OFFSET,
                         "holds the link \"%s\", which gen did not make and does not follow: remove "

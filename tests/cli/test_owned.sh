@@ -127,6 +127,10 @@ mkdir fresh && echo thesis >fresh/.dlbench-thesis
 expect_error E_TARGET_FOREIGN 2 "$dlbench" gen --set dataset.path=fresh "${raw[@]}"
 expect grep -q thesis fresh/.dlbench-thesis
 rm -rf g victim fresh
+ln -s nowhere g
+expect_error E_TARGET_FOREIGN 2 "$dlbench" gen --set dataset.path=g "${raw[@]}"
+expect [ -L g ]
+rm g
 mkdir -p elsewhere && ln -s elsewhere g # the folder itself may be a link
 run "$dlbench" gen --set dataset.path=g "${raw[@]}"
 expect_exit 0

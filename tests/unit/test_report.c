@@ -209,6 +209,10 @@ static void test_the_noise_floor_is_told(void **state)
             assert_has(text, "Noise floor");
             free(text);
         }
+        json_object_set_new(doc, "noise_floor_frac", json_real(1.02));
+        char *coarse = rendered(doc, "text", 80);
+        assert_has(coarse, " 102% ");
+        free(coarse);
         json_object_set_new(doc, "noise_floor_frac", json_null());
         char *text = rendered(doc, "text", 80);
         assert_null(strstr(text, "Noise floor"));
