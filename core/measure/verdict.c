@@ -149,8 +149,11 @@ static enum dlb_cause input_cause(const struct dlb_evidence *e, const struct dlb
                                               [DLB_WS_COLLATE] = DLB_CAUSE_COLLATE};
     double order_frac = share_of(measured_ns(e->order_wait_ns), measured_ns(e->input_wait_ns));
 
-    /* Checked first, because a worker that waits for a core looks like a slow worker to the
-     * others. */
+    /* Checked first: no stage of a sample has part in it. */
+    if (frac(e->start_frac) > f->input_frac / 2.0)
+        return DLB_CAUSE_START;
+    /* Checked before the others, because a worker that waits for a core looks like a slow worker to
+     * them. */
     if (f->runqueue_frac > DLB_RUNQUEUE_CLEAR)
         return DLB_CAUSE_CPU;
     if (e->num_workers > 1 && order_frac > DLB_ORDER_CLEAR && f->blocked_frac > DLB_BLOCKED_CLEAR)

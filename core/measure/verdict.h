@@ -50,8 +50,9 @@ struct dlb_verdict {
 /* Judges. Evidence that is not finite counts as not measured; without finite shares the verdict
  * is INCOMPLETE.
  *
- * Cause, of INPUT-BOUND: cpu, when the workers spent more than a quarter of their working time
- * without a core; order, when more than half of the input wait passed while another worker's
+ * Cause, of INPUT-BOUND: start, when more than half of the wait is for first batches of epochs,
+ * beyond what loading one takes; cpu, when the workers spent more than a quarter of their working
+ * time without a core; order, when more than half of the input wait passed while another worker's
  * batch was ready and the other workers had to wait for it (workers that never wait for a credit
  * lose nothing by order); pin, when a loader's pin thread was busier than each of its workers;
  * transport, when batches of PyTorch's workers take longer to be handed over, at both ends, than

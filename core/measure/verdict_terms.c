@@ -20,6 +20,7 @@ const char *dlb_verdict_code(enum dlb_verdict_class klass, enum dlb_cause cause)
         {DLB_V_INPUT_BOUND, DLB_CAUSE_ORDER, "INPUT_BOUND_ORDER"},
         {DLB_V_INPUT_BOUND, DLB_CAUSE_PIN, "INPUT_BOUND_PIN"},
         {DLB_V_INPUT_BOUND, DLB_CAUSE_CPU, "INPUT_BOUND_CPU"},
+        {DLB_V_INPUT_BOUND, DLB_CAUSE_START, "INPUT_BOUND_START"},
         {DLB_V_H2D_BOUND, DLB_CAUSE_COPY, "H2D_BOUND_COPY"},
         {DLB_V_RESIDUAL_HEAVY, DLB_CAUSE_NONE, "RESIDUAL_HEAVY"},
         {DLB_V_RESIDUAL_HEAVY, DLB_CAUSE_CPU, "RESIDUAL_HEAVY_CPU"},
@@ -53,7 +54,8 @@ const char *dlb_cause_name(enum dlb_cause cause)
         [DLB_CAUSE_COLLATE] = "collate", [DLB_CAUSE_TRANSPORT] = "transport",
         [DLB_CAUSE_ORDER] = "order",     [DLB_CAUSE_PIN] = "pin",
         [DLB_CAUSE_COPY] = "copy",       [DLB_CAUSE_CPU] = "cpu",
-        [DLB_CAUSE_HOST] = "host",       [DLB_CAUSE_HARNESS] = "harness",
+        [DLB_CAUSE_HOST] = "host",       [DLB_CAUSE_START] = "start",
+        [DLB_CAUSE_HARNESS] = "harness",
     };
     return (unsigned)cause < sizeof names / sizeof *names ? names[cause] : "?";
 }

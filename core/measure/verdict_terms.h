@@ -56,8 +56,9 @@ enum dlb_cause {
     DLB_CAUSE_ORDER,     /* head-of-line blocking: other workers had batches ready */
     DLB_CAUSE_PIN,
     DLB_CAUSE_COPY,
-    DLB_CAUSE_CPU,  /* workers were runnable but had no core */
-    DLB_CAUSE_HOST, /* the training loop's own CPU time delayed its steps */
+    DLB_CAUSE_CPU,   /* workers were runnable but had no core */
+    DLB_CAUSE_HOST,  /* the training loop's own CPU time delayed its steps */
+    DLB_CAUSE_START, /* of epochs: first batches came later than loading one takes */
     DLB_CAUSE_HARNESS,
 };
 
@@ -75,10 +76,12 @@ struct dlb_evidence {
     double unaccounted_max_frac; /* its maximum over repetitions, for the text; 0: not known */
     double epoch_frac, oversleep_frac; /* parts of residual: idle time across epoch starts without
                                           the input wait there, late wake-ups; 0: not known */
-    double step_ns;                    /* median step on the device */
-    double account_frac;               /* consumer's `account` stage / window */
-    double host_frac;                  /* its `host` stage, device.host_busy_frac, likewise */
-    double harness_frac;      /* idle of the same cell with a null source; 0 or NaN: not measured */
+    double start_frac;   /* part of input: waits for the first batch of an epoch, less what loading
+                            one takes; 0: not known */
+    double step_ns;      /* median step on the device */
+    double account_frac; /* consumer's `account` stage / window */
+    double host_frac;    /* its `host` stage, device.host_busy_frac, likewise */
+    double harness_frac; /* idle of the same cell with a null source; 0 or NaN: not measured */
     double harness_headroom;  /* rate of that cell with steps of zero length over the measured rate;
                                  0 or NaN: not measured */
     struct dlb_gain gain;     /* ceiling / measured; n == 0: no ceiling was measured */
@@ -151,10 +154,10 @@ struct dlb_finding {
 /* A name for class and cause together, which scripts can compare: summary.json has it as "code".
  * Class, then cause where there is a choice: INPUT_BOUND_READ, INPUT_BOUND_DECODE,
  * INPUT_BOUND_TRANSFORM, INPUT_BOUND_COLLATE, INPUT_BOUND_TRANSPORT, INPUT_BOUND_ORDER,
- * INPUT_BOUND_PIN, INPUT_BOUND_CPU, INPUT_BOUND (no stage was timed), H2D_BOUND_COPY,
- * RESIDUAL_HEAVY_CPU, RESIDUAL_HEAVY_HOST, RESIDUAL_HEAVY, HARNESS_BOUND, INCOMPLETE, BORDERLINE,
- * COMPUTE_BOUND, BALANCED. These names do not change. Static; NULL for a pair that dlb_judge never
- * gives. */
+ * INPUT_BOUND_PIN, INPUT_BOUND_CPU, INPUT_BOUND_START, INPUT_BOUND (no stage was timed),
+ * H2D_BOUND_COPY, RESIDUAL_HEAVY_CPU, RESIDUAL_HEAVY_HOST, RESIDUAL_HEAVY, HARNESS_BOUND,
+ * INCOMPLETE, BORDERLINE, COMPUTE_BOUND, BALANCED. These names do not change. Static; NULL for a
+ * pair that dlb_judge never gives. */
 const char *dlb_verdict_code(enum dlb_verdict_class klass, enum dlb_cause cause);
 
 /* "INPUT-BOUND", "decode", "critical". Static. */

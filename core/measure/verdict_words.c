@@ -173,6 +173,18 @@ static void say_cpu_shortage(struct words *w, const struct dlb_evidence *e,
             f->stage < 0 ? "less work for each sample" : cheaper(e, f->stage));
 }
 
+static void say_start(struct words *w, const struct dlb_evidence *e)
+{
+    bool anew = e->num_workers > 0 && !e->persistent_workers;
+    say(w,
+        "Most of that is for the first batches of epochs, beyond what loading a batch takes: %s of "
+        "the time%s. Try: %slonger epochs; less to do where an epoch begins (imports, opening "
+        "files, filling a shuffle buffer).",
+        percent(e->start_frac).text, anew ? ", in which workers are started anew" : "",
+        anew ? "persistent_workers=True, which keeps the workers from one epoch to the next; "
+             : "");
+}
+
 static void say_input_bound(struct words *w, const struct dlb_evidence *e,
                             const struct dlb_finding *f)
 {
@@ -208,6 +220,9 @@ static void say_input_bound(struct words *w, const struct dlb_evidence *e,
         break;
     case DLB_CAUSE_TRANSPORT:
         dlb_say_torch_transport(w, e);
+        break;
+    case DLB_CAUSE_START:
+        say_start(w, e);
         break;
     default: {
         if (e->num_workers == 0)

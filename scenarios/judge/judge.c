@@ -266,6 +266,20 @@ static void gather_stages(const struct dlb_cell_result *shown, struct dlb_eviden
     e->first_lost = workers->n_skipped_named > 0 ? workers->skipped[0] : NULL;
 }
 
+/* What the accelerators waited for first batches of epochs, less what a worker takes for one. */
+static double start_frac(const struct dlb_spec *spec, const struct dlb_loop_result *loop,
+                         const struct dlb_evidence *e)
+{
+    double waited_ns =
+        dlb_measured(loop->total.epoch_idle_ns) - dlb_measured(loop->total.epoch_other_ns);
+    double n_borders = loop->n_epochs > 0 ? loop->n_epochs - 1 : 0, sample_ns = e->sample_ns;
+    for (int stage = DLB_WS_READ; !e->torch && stage <= DLB_WS_COLLATE; stage++)
+        sample_ns += e->worker_stage_ns[stage] / dlb_measured(loop->total.n_samples);
+    double fill_ns = n_borders * (double)spec->loader.batch_size * sample_ns;
+    double frac = (waited_ns - fill_ns) / dlb_measured(loop->total.window_ns);
+    return fmin(fmax(zero_if_nan(frac), 0), zero_if_nan(e->input_frac));
+}
+
 static void gather(const struct dlb_plan_cell *planned, const struct dlb_reps *reps,
                    uint32_t n_cpus, const char *undecoded, struct dlb_judged_cell *out)
 {
@@ -283,6 +297,7 @@ static void gather(const struct dlb_plan_cell *planned, const struct dlb_reps *r
                        ? undecoded
                        : NULL;
     dlb_evidence_of_python(planned->spec, shown->python, e);
+    e->start_frac = start_frac(planned->spec, &shown->loop, e);
     e->gpu = e->gpu && out->shown;
     e->n_cpus = n_cpus * dlb_cell_result_n_ranks(shown);
     e->complete = out->status == DLB_CELL_OK && out->n_values > 0 &&

@@ -321,6 +321,7 @@ static void test_epoch_borders_leave_the_input_wait_out(void **state)
     total->epoch_other_ns = 10000000;
     judge(&t);
     assert_true(fabs(t.j.cells[0].evidence.epoch_frac - 0.01) < 1e-12);
+    assert_true(fabs(t.j.cells[0].evidence.start_frac - 0.3) < 1e-12);
     close_judged(&t);
 }
 
