@@ -46,6 +46,15 @@ def words_of(why):
         return ""
 
 
+def words_of_command_line(why):
+    """What argparse wrote before it ended the process, and what to do; None where it did not."""
+    for frame, _ in traceback.walk_tb(why.__traceback__):
+        if frame.f_globals.get("__name__") == "argparse" and frame.f_code.co_name == "error":
+            said = cut(words_of(frame.f_locals.get("message")), LONGEST_FRAME)
+            return '%s: there is no command line here; read it below `if __name__ == "__main__":`, not where the file is imported' % said
+    return None
+
+
 def in_line(text):
     """A message of several lines, as one."""
     return " | ".join(line.strip() for line in text.splitlines() if line.strip())
@@ -65,7 +74,7 @@ def describe(why):
             "package": cut(why.name, 200),
             "frames": [],
         }
-    name, text, frames = type(why).__name__, words_of(why), frames_of(why)
+    name, text, frames = type(why).__name__, words_of_command_line(why) or words_of(why), frames_of(why)
     if "Original Traceback" in text:  # of a worker: torch hands it on as text
         at, name, text, found = of_worker(text, name)
         sample = sample or at
@@ -114,10 +123,19 @@ def is_loaders(path):
     return any(path.startswith(folder + os.sep) for folder in folders)
 
 
+def is_library(path):
+    """Whether it is Python's own or an installed package's."""
+    folders = path.split(os.sep)
+    return "site-packages" in folders or "dist-packages" in folders or path.startswith(os.path.dirname(os.__file__) + os.sep)
+
+
 def users(frames):
-    """The last ones of the user's code, as texts; torch's where there is none of it."""
+    """The last ones of the user's code, as texts, and the one of a library that they led to; torch's where there are no others."""
     frames = [frame for frame in frames if not is_ours(frame[0])]
-    own = [frame for frame in frames if not is_loaders(frame[0])]
+    frames = [frame for frame in frames if not is_loaders(frame[0])] or frames
+    own = [frame for frame in frames if not is_library(frame[0])]
+    if own and frames[-1] != own[-1]:
+        own = own[1 - FRAMES :] + frames[-1:]
     return ["%s:%s in %s" % frame for frame in own or frames][-FRAMES:]
 
 

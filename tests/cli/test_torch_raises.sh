@@ -122,6 +122,47 @@ one = told(*inner, "OSError: gone\n", middle, *inner, "ValueError: it broke\n")
 assert one["reason"] == "ValueError: it broke" and len(one["frames"]) == 2, one
 PY
 
+# --- libraries that the user's code calls: the user's own lines stay, with the innermost one; what argparse said
+cat >lines.py <<'PY'
+import argparse
+import json
+
+
+def configure():
+    return json.loads("{bad")
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", required=True)
+    parser.parse_args([])
+PY
+holds <<'PY'
+import contextlib
+import io
+import lines
+from dlbench_errors import describe, users
+
+
+def told(call):
+    with contextlib.redirect_stderr(io.StringIO()):
+        try:
+            call()
+        except BaseException as why:
+            return describe(why)
+
+
+one = told(lines.configure)
+own, inner = [frame.rpartition("/")[2] for frame in one["frames"][-2:]]
+assert own == "lines.py:6 in configure" and inner.startswith("decoder.py:"), one
+one = told(lines.parse)
+assert "--data" in one["reason"] and "__main__" in one["reason"], one
+assert any(frame.endswith("lines.py:12 in parse") for frame in one["frames"]), one
+installed = [("/usr/lib/python3/dist-packages/far/a.py", 1, "f"), ("/v/lib/site-packages/far/b.py", 2, "g")]
+assert len(users(installed)) == 2, users(installed)
+assert [frame[:8] for frame in users([("/me/a.py", n, "f") for n in range(5)] + installed)] == ["/me/a.py", "/me/a.py", "/v/lib/s"]
+PY
+
 # --- what returns nothing is named; a batch may be a dataclass; a worker that ended is found where its leavings are missed
 holds <<'PY'
 import dataclasses
