@@ -66,12 +66,20 @@ static bool sweeps_batches(const struct dlb_config *cfg)
     return found;
 }
 
+/* Whether the configuration has all that planning needs of data which the interpreter alone reads.
+ */
+static bool is_told(const struct dlb_config *cfg, const struct dlb_spec *spec)
+{
+    return !dlb_spec_format(spec)->elsewhere ||
+           (spec->python.shape.samples > 0 && spec->python.shape.sample_bytes > 0 &&
+            dlb_config_has(cfg, "python.iterable"));
+}
+
 bool dlb_subject_asks(const struct dlb_config *cfg, const struct dlb_scenario *scenario,
                       const struct dlb_spec *spec)
 {
     bool own = spec->python.dataset[0] && dlb_spec_is_torch(spec);
-    return (dlb_spec_format(spec)->elsewhere && spec->python.shape.samples == 0) ||
-           (own && scenario->sweeps && sweeps_batches(cfg));
+    return !is_told(cfg, spec) || (own && scenario->sweeps && sweeps_batches(cfg));
 }
 
 /* What stands beside the data set in the user's module. */
@@ -90,7 +98,7 @@ int dlb_subject_ask(struct dlb_config *cfg, const struct dlb_scenario *scenario,
                     const char *scratch, struct dlb_subject *out, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &out->spec;
-    bool told = !dlb_spec_format(spec)->elsewhere || spec->python.shape.samples > 0;
+    bool told = is_told(cfg, spec);
     json_t *about = NULL;
     if (!dlb_subject_asks(cfg, scenario, spec))
         return DLB_OK;
@@ -98,8 +106,9 @@ int dlb_subject_ask(struct dlb_config *cfg, const struct dlb_scenario *scenario,
     int rc = dlb_loader_check_reads(&spec->loader, dlb_spec_format(spec), spec->dataset.access,
                                     false, err);
     rc = rc ? rc
-            : dlb_torch_ask(&spec->python, settings, (uint64_t)spec->run.seed, 0, scratch,
-                            &dlb_interrupted, &about, err);
+            : dlb_torch_ask(&spec->python, settings, (uint64_t)spec->run.seed,
+                            (uint64_t)spec->python.shape.samples, scratch, &dlb_interrupted, &about,
+                            err);
     json_decref(settings);
     if (!rc)
         take_given(about, spec, &out->torch);
@@ -107,7 +116,8 @@ int dlb_subject_ask(struct dlb_config *cfg, const struct dlb_scenario *scenario,
         json_decref(about);
         return rc;
     }
-    rc = set(cfg, "python.samples", false, json_object_get(about, "samples"), err);
+    rc = set(cfg, "python.samples", spec->python.shape.samples > 0,
+             json_object_get(about, "samples"), err);
     if (!rc)
         rc = set(cfg, "python.sample_bytes", spec->python.shape.sample_bytes > 0,
                  json_object_get(about, "sample_bytes"), err);

@@ -112,7 +112,7 @@ class Batches:
             n_bytes += one.nbytes
         if self.count:
             return blocks, self.counted(batch), n_bytes
-        if not tensors:
+        if not tensors and not (n_made_of and isinstance(batch, (list, tuple, dict)) and batch):  # of text, say
             raise Refused(
                 "PYTHON_BATCH_UNKNOWN",
                 "a batch is %s without a tensor in it: let python.count name a function that counts its samples"

@@ -50,8 +50,15 @@ run "$dlbench" sweep "${mine[@]}" --set 'sweep.loader.batch_size=[8, 16, 100]' -
 expect_exit 0
 expect_json '[(c["code"], c["status"]) for c in d["cells"]] == [(None, "planned")] * 2 + [("E_TOO_FEW_BATCHES", "skipped")]'
 expect_error E_PYTHON_NAME 2 "$dlbench" run "${own[@]}" --set python.dataset=train.py:None_ --dry-run
+
+# --- what is set is not asked for, and no interpreter runs where all of it is
 rm -f asked
-run "$dlbench" run "${mine[@]}" --set python.samples=64 --dry-run --json
+run "$dlbench" run "${mine[@]}" --set python.samples=48 --dry-run --json
+expect_exit 0
+expect_file asked
+expect_json 'd["dataset"]["samples"] == 48 and d["cells"][0]["epoch_batches"] == 6 and d["cells"][0]["slots_bytes"] == 8192'
+rm -f asked
+run "$dlbench" run "${mine[@]}" --set python.samples=64 --set python.sample_bytes=32 --set python.iterable=false --dry-run --json
 expect_exit 0
 expect_no_file asked
 

@@ -200,6 +200,7 @@ PY
 holds <<'PY'
 import dlbench_stamps
 from dlbench_batches import Batches, Count, n_of
+from dlbench_errors import Refused
 board = dlbench_stamps.Board("stamps", 0, 0)
 long = lambda samples: torch.Tensor((50, len(samples)))
 assert dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, long)([1] * 8).n == Count(long)([1] * 8).n == 8
@@ -207,6 +208,12 @@ assert n_of({"a": [1, 2], "b": [3, 4]}) == 0
 batches = Batches(torch, None)
 assert batches.measure(torch.Tensor((50, 8)), 8)[1] == 8 and batches.measure(torch.Tensor((50, 8)))[1] == 50
 assert Batches(torch, lambda batch: 7).measure(torch.Tensor((50, 8)), 8)[1] == 7
+assert batches.measure(["a", "b"], 2) == ([], 2, 0)
+for nothing, n in [(None, 2), (object(), 2), (3.5, 2), ([], 2), (["a"], 0)]:
+    try:
+        raise AssertionError(batches.measure(nothing, n))
+    except Refused as why:
+        assert why.code == "PYTHON_BATCH_UNKNOWN", why.code
 PY
 
 # --- a data set's `loader` decodes if its code names what opens images; otherwise it is a stage by its name
