@@ -5,6 +5,7 @@ Wrappers are picklable and open the file by its name, so that they work in worke
 A stamp adds to two numbers of its process's own row: nothing is locked.
 """
 
+import atexit
 import gc
 import mmap
 import operator
@@ -196,19 +197,25 @@ class Collections:
     """What Python calls when it begins and ends to collect garbage, which an object that is made begins: within other stages, or between."""
 
     def __init__(self, board):
-        self.board, self.since_ns = board, 0
+        self.board, self.since_ns, self.is_over = board, 0, False
 
     def __call__(self, phase, info):
         if phase == "start":
             self.since_ns = time.monotonic_ns()
-        elif self.since_ns:
+        elif self.since_ns and not self.is_over:
             self.board.collected(self.since_ns)
+
+    def stop(self):
+        self.is_over = True
 
 
 def stamp_collections(board):
-    """Once in each process: one that is forked has it from its parent."""
+    """Once in each process: one that is forked has it from its parent. The collection with which an interpreter ends, as that of a
+    spawned worker does, is no part of loading."""
     if not any(isinstance(one, Collections) for one in gc.callbacks):
-        gc.callbacks.append(Collections(board))
+        collections = Collections(board)
+        gc.callbacks.append(collections)
+        atexit.register(collections.stop)
 
 
 def count(counts, indices):

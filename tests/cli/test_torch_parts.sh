@@ -196,6 +196,20 @@ board.asked("a key")
 assert board.wrong(1) is None
 PY
 
+# --- collections of garbage count until the interpreter ends, which collects once more
+holds <<'PY'
+import atexit
+import gc
+import dlbench_stamps
+board = dlbench_stamps.Board("stamps", 0, 0)
+dlbench_stamps.stamp_collections(board)
+counts = []
+for end in (lambda: None, gc.collect, atexit._run_exitfuncs, gc.collect):
+    end()
+    counts.append(board.read()[dlbench_stamps.GC][0])
+assert counts[0] < counts[1] <= counts[2] == counts[3], counts
+PY
+
 # --- a batch has the samples that it was made of, whatever its first tensor's size; else that size
 holds <<'PY'
 import dlbench_stamps
