@@ -98,10 +98,36 @@ def beside(module, dataset):
         samples = name.endswith("sampler") and hasattr(found, "__iter__") and not isinstance(found, (str, bytes))
         if (callable(found) or samples) and not isinstance(found, types.ModuleType):
             makes = name.endswith("sampler") and (inspect.isclass(found) or not samples)
+            if callable(found) and (makes or not samples):
+                check_takes_one(found, name, module)
             out[name] = found(dataset) if makes else found
             if makes:
                 made.append(name)
     return out, made
+
+
+def refusal(function, *args, **named):
+    """Why the function does not take these arguments, and its signature; None where it does, or where nobody can tell."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    try:
+        signature.bind(*args, **named)
+    except TypeError as why:
+        return why, signature
+    return None
+
+
+def check_takes_one(function, name, module):
+    """DataLoader's have one argument: the data set, a batch's samples, a worker's number. Others only share the name."""
+    why = refusal(function, None)
+    if why:
+        raise Refused(
+            "PYTHON_ARGS",
+            "%s: %s of %s takes %s, and is called with one argument because of its name: give it another one, or name a function that "
+            "makes the DataLoader by python.loader" % (why[0], name, getattr(module, "__file__", None) or module.__name__, why[1]),
+        )
 
 
 def arguments(settings):
@@ -131,15 +157,9 @@ def accepted(function, settings, args):
 
 def called(function, what, spec, args):
     """What the function returns; arguments that it does not take are refused before it runs."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        signature = None
-    try:
-        if signature:
-            signature.bind(**args)
-    except TypeError as why:
-        raise Refused("PYTHON_ARGS", '%s: %s = "%s" takes %s' % (why, what, spec, signature)) from None
+    why = refusal(function, **args)
+    if why:
+        raise Refused("PYTHON_ARGS", '%s: %s = "%s" takes %s' % (why[0], what, spec, why[1]))
     out = function(**args)
     if out is None:
         raise Refused("PYTHON_NAME", '%s = "%s" returned None: does it end without a return?' % (what, spec))

@@ -196,6 +196,28 @@ board.asked("a key")
 assert board.wrong(1) is None
 PY
 
+# --- what only has the name of something that DataLoader calls is refused before it is called
+holds <<'PY'
+import types
+from dlbench_errors import Refused
+from dlbench_names import beside
+
+
+def module(**names):
+    return types.SimpleNamespace(__name__="mine", **names)
+
+
+taken = module(collate_fn=lambda batch, pad=0: batch, worker_init_fn=print, sampler=lambda data: [1, 2], batch_sampler=[[1], [2]])
+assert beside(taken, "data") == ({"collate_fn": taken.collate_fn, "worker_init_fn": print, "sampler": [1, 2], "batch_sampler": [[1], [2]]},
+                                 ["sampler"])
+for name in "sampler", "batch_sampler", "collate_fn", "worker_init_fn":
+    for other in (lambda logits, temperature: 1 / 0, lambda: 1 / 0):
+        try:
+            raise AssertionError(beside(module(**{name: other}), "data"))
+        except Refused as why:
+            assert why.code == "PYTHON_ARGS" and name in str(why), why
+PY
+
 # --- collections of garbage count until the interpreter ends, which collects once more
 holds <<'PY'
 import atexit
