@@ -107,6 +107,17 @@ static void add_values(const char *key, const json_t *values, struct dlb_text *l
     }
 }
 
+/* Of a run, whose settings were compared with none. */
+static bool is_pinned_in_vain(const json_t *doc)
+{
+    const json_t *note;
+    size_t i;
+    json_array_foreach(json_object_get(doc, "not_modelled"), i, note)
+        if (is_text(note, "code", "PIN_MEMORY_UNMEASURED"))
+            return true;
+    return false;
+}
+
 static void write_unmeasured(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *detail = json_object_get(doc, "recommendation_detail"), *key;
@@ -118,6 +129,8 @@ static void write_unmeasured(const json_t *doc, uint32_t n_columns, struct dlb_t
         add_values(json_is_string(key) ? json_string_value(key) : "-", NULL, &line);
     json_object_foreach((json_t *)json_object_get(detail, "unmeasured_values"), name, values)
         add_values(name, values, &line);
+    if (!json_is_object(detail) && is_pinned_in_vain(doc))
+        add_values("loader.pin_memory", NULL, &line);
     if (line.len_bytes)
         dlb_text_fold(out, line.data, 2, n_columns);
     dlb_text_free(&line);

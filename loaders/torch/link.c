@@ -1,6 +1,7 @@
 #include "loaders/torch/link.h"
 
 #include "core/base/clock.h"
+#include "core/base/escape.h"
 #include "core/base/json.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #define MAX_PACKET_BYTES 65536
 #define MAX_SETUP_BYTES (128 << 10) /* fits into a socket's buffer as systems have them */
 #define PIP_NAME_BYTES 100
+#define MAX_REASON 300              /* bytes of it in a message */
 #define DYING_NS (2 * DLB_NS_PER_S) /* between the end of a channel and that of its process */
 
 static int start(struct dlb_link *link, const char *script, bool quiet, struct dlb_err *err)
@@ -132,6 +134,22 @@ static void name_for_pip(const char *module, char out[PIP_NAME_BYTES])
     out[n] = '\0';
 }
 
+/* Of as many frames as there is room for, the innermost first: it alone may be cut. */
+static void say_where(const json_t *frames, char *where, size_t n_where)
+{
+    size_t len = 0;
+    for (size_t i = json_array_size(frames); i-- > 0;) {
+        const char *frame = json_string_value(json_array_get(frames, i));
+        int n = snprintf(where + len, n_where - len, "%s%s", len ? ", from " : " at ",
+                         frame ? frame : "");
+        if (n < 0 || (size_t)n >= n_where - len) {
+            where[len > 0 ? len : n_where - 1] = '\0';
+            break;
+        }
+        len += (size_t)n;
+    }
+}
+
 static int fail_as_told(struct dlb_link *link, const json_t *doc, struct dlb_err *err)
 {
     enum dlb_code code = code_of(dlb_json_text(doc, "code"));
@@ -139,19 +157,15 @@ static int fail_as_told(struct dlb_link *link, const json_t *doc, struct dlb_err
     const json_t *frames = json_object_get(doc, "frames");
     char where[300] = "", pip[PIP_NAME_BYTES];
 
-    for (size_t i = json_array_size(frames); i-- > 0;) { /* the innermost first: it is not cut */
-        const char *frame = json_string_value(json_array_get(frames, i));
-        size_t len = strlen(where);
-        (void)snprintf(where + len, sizeof where - len, "%s%s", len ? ", from " : " at ",
-                       frame ? frame : "");
-    }
+    say_where(frames, where, sizeof where);
     if (code == DLB_ERR_PYTHON_PACKAGE_MISSING) {
         name_for_pip(package, pip);
         return dlb_fail(err, code, link->interpreter, DLB_NO_OFFSET,
                         "it has no package %s: `%s -m pip install %s`, unless it is your own",
                         package, link->interpreter, pip);
     }
-    return dlb_fail(err, code, link->interpreter, DLB_NO_OFFSET, "%.300s%s", reason, where);
+    return dlb_fail(err, code, link->interpreter, DLB_NO_OFFSET, "%.*s%s%s",
+                    DLB_CUT(reason, MAX_REASON), strlen(reason) > MAX_REASON ? "..." : "", where);
 }
 
 /* A packet with JSON behind its kind. */

@@ -170,6 +170,10 @@ void dlb_note_python(const struct dlb_plan_cell *planned, const struct dlb_judge
         return;
     double stamps = dlb_json_number(shown->python, "stamps_frac");
     double garbage = garbage_frac(shown->python);
+    if (shown->status == DLB_REP_CANCELLED && shown->code == DLB_ERR_PYTHON_SILENT)
+        dlb_note(notes, DLB_NOTE_PYTHON_SILENT,
+                 "cell %u: %s: its figures are of what came before, and one sample may be stuck",
+                 number, shown->reason);
     note_once(planned->spec, shown, number, notes);
     if (is_counted(planned, shown->python))
         note_length(planned->spec, shown, number, notes);

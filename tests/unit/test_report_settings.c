@@ -69,12 +69,26 @@ static void unmeasured_values_are_listed(void **state)
                      "\"forkserver\", loader.x = 3\n"));
 }
 
+/* A run compares nothing; what torch ignores is not measured there either. */
+static void pinning_in_vain_is_unmeasured(void **state)
+{
+    (void)state;
+    static const char *const codes[] = {"PIN_MEMORY_UNMEASURED", "NO_GPU"};
+    for (int i = 0; i < 2; i++) {
+        json_t *doc = result("run", "pytorch", "", "");
+        json_object_set_new(doc, "recommendation_detail", json_null());
+        json_object_set_new(doc, "not_modelled", json_pack("[{ss}]", "code", codes[i]));
+        assert_true(says(doc, "unmeasured: loader.pin_memory\n") == (i == 0));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_the_loader),
         cmocka_unit_test(arguments_of_a_loader_belong_to_it),
         cmocka_unit_test(unmeasured_values_are_listed),
+        cmocka_unit_test(pinning_in_vain_is_unmeasured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
