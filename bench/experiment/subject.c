@@ -66,8 +66,7 @@ static bool sweeps_batches(const struct dlb_config *cfg)
     return found;
 }
 
-/* Whether the configuration has all that planning needs of data which the interpreter alone reads.
- */
+/* Whether the configuration has all that planning needs of data that only Python reads. */
 static bool is_told(const struct dlb_config *cfg, const struct dlb_spec *spec)
 {
     return !dlb_spec_format(spec)->elsewhere ||

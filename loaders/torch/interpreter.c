@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define SLICE_NS (50 * DLB_NS_PER_MS) /* longest sleep without a look at `cancel` */
@@ -115,8 +114,11 @@ int dlb_interpreter_patience(struct dlb_interpreter *self, const struct dlb_inte
                         "interrupted, when it had not answered for %.3g s", waited_s);
     if ((limit_s <= 0 || waited_s < limit_s) && (stall_ns == 0 || silent_ns < stall_ns))
         return DLB_OK;
-    return dlb_fail(err, DLB_ERR_PYTHON_HANGS, self->path, DLB_NO_OFFSET, "no answer for %.3g s",
-                    waited_s);
+    return dlb_fail(err, DLB_ERR_PYTHON_HANGS, self->path, DLB_NO_OFFSET, "no answer for %.3g s%s",
+                    waited_s,
+                    self->link.about /* it has been ready */
+                        ? ""
+                        : ": it imports your code, makes the data set, or loads a first batch");
 }
 
 int dlb_interpreter_await(struct dlb_interpreter *self, const struct dlb_interpreter_how *how,
@@ -135,14 +137,6 @@ int dlb_interpreter_await(struct dlb_interpreter *self, const struct dlb_interpr
         rc = dlb_fail(err, DLB_ERR_PYTHON_GARBAGE, self->path, DLB_NO_OFFSET,
                       "answer %u instead of %u", (unsigned)answer->kind, (unsigned)kind);
     return rc;
-}
-
-/* Where there is room. */
-static void add_words(struct dlb_err *err, const char *words)
-{
-    size_t n = strlen(err->what);
-    if (n + strlen(words) < sizeof err->what)
-        memcpy(err->what + n, words, strlen(words) + 1);
 }
 
 /* Whether the next candidate may do. */
@@ -175,8 +169,6 @@ int dlb_interpreter_start(struct dlb_interpreter *self, const struct dlb_interpr
         rc = dlb_link_open(&self->link, self->path, script, how->quiet, setup, err);
         if (rc == DLB_OK)
             rc = dlb_interpreter_await(self, how, DLB_LINK_READY, start_ns, &answer, err);
-        if (rc != DLB_OK && err->code == DLB_ERR_PYTHON_HANGS)
-            add_words(err, ": it imports your code, makes the data set, or loads a first batch");
     }
     json_decref(setup);
     return rc;
