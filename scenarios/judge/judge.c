@@ -400,6 +400,8 @@ void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resu
     dlb_no_difference_find(plan, &noise, out);
     dlb_judge_settings(plan, out);
     dlb_notes_fill(plan, results, out);
+    if (plan->race)
+        dlb_raced_note(out, out->notes);
 }
 
 void dlb_judgement_free(struct dlb_judgement *judgement)

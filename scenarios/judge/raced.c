@@ -6,6 +6,7 @@
 #include "scenarios/judge/candidates.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/judge/judged.h"
+#include "scenarios/judge/note.h"
 #include "scenarios/judge/rivals.h"
 #include "scenarios/plan/plan.h"
 
@@ -206,6 +207,41 @@ void dlb_recommend_raced(const struct dlb_plan *plan, struct dlb_judgement *j)
     if (!j->separable)
         dlb_find_candidates(race, j);
     describe(plan, j);
+}
+
+/* -1: no cell's median is above the best's by more than the tolerance. */
+static int64_t above_best(const struct dlb_judgement *j)
+{
+    int64_t found = -1;
+    double most = j->best >= 0 ? j->cells[j->best].rate.median * (1 + j->tolerance) : INFINITY;
+    for (uint32_t i = 0; i < j->n_cells; i++) {
+        const struct dlb_judged_cell *cell = &j->cells[i];
+        if (cell->aside || !dlb_is_judged(cell) || !(cell->rate.median > most))
+            continue;
+        most = cell->rate.median;
+        found = i;
+    }
+    return found;
+}
+
+void dlb_raced_note(const struct dlb_judgement *j, json_t *notes)
+{
+    int64_t at = above_best(j);
+    if (at < 0)
+        return;
+    const struct dlb_judged_cell *best = &j->cells[j->best], *cell = &j->cells[at];
+    struct dlb_estimate loss = dlb_paired_loss(cell, best);
+    char own[32], other[32];
+    dlb_note(notes, DLB_NOTE_RACE_BLOCKS,
+             "cell %lld has a higher median than cell %lld, the best: %s against %s samples/s. "
+             "They ran in different blocks (%u and %u), and the machine was not equally fast in "
+             "all. Cells are compared within blocks: in the %u that both ran in, cell %lld was "
+             "%.1f%% %s",
+             (long long)at, (long long)j->best,
+             dlb_count_text(round(cell->rate.median), own, sizeof(own)),
+             dlb_count_text(round(best->rate.median), other, sizeof(other)), cell->n_values,
+             best->n_values, (unsigned)loss.n, (long long)at, fabs(loss.median) * 100,
+             loss.median > 0 ? "slower" : "faster");
 }
 
 static json_t *interval_json(const struct dlb_race_interval *interval)

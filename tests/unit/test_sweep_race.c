@@ -20,6 +20,7 @@ static const char *const four[] = {"sweep.exhaustive=false",
 struct raced {
     struct judged t;
     double truth[N], scatter;
+    double later;   /* ln of by what the machine is faster from the fourth block on */
     uint32_t n_run; /* tasks */
     struct dlb_rng rng;
 };
@@ -35,7 +36,7 @@ static void open_raced(struct raced *r, const char *const *settings, const doubl
 
 static struct dlb_cell_result measured(struct raced *r, uint32_t cell, uint32_t block)
 {
-    double drift = 0.02 * sin(block);
+    double drift = 0.02 * sin(block) + (block > 2 ? r->later : 0);
     return rep(r->truth[cell] * exp(drift + r->scatter * dlb_rng_normal(&r->rng)), 0.5, block,
                1000);
 }
@@ -140,6 +141,27 @@ static void test_what_is_worse_runs_no_more(void **state)
     assert_true(loss > 0.29 && loss < 0.31);
     assert_true(dlb_judged_loss(&r.t.j.cells[0], &r.t.j.cells[r.t.j.best]) == loss);
     close_judged(&r.t);
+}
+
+/* A cell that ran in the fast blocks alone looks better than one that ran in all. */
+static void test_medians_of_other_blocks(void **state)
+{
+    (void)state;
+    static const double later[] = {0, -0.15};
+    for (size_t i = 0; i < 2; i++) {
+        struct raced r;
+        open_raced(&r, four, (const double[N]){9.4e4, 1e5, 1e5, 1e5}, 0.003);
+        r.later = later[i];
+        run_all(&r);
+        state_is(&r, 0, "dropped");
+        const struct dlb_judged_cell *cells = r.t.j.cells;
+        assert_int_equal(cells[0].rate.median > cells[r.t.j.best].rate.median * 1.02, i == 1);
+        if (i == 1)
+            assert_noted(r.t.j.notes, "RACE_BLOCKS", "the 3 that both");
+        else
+            assert_null(noted(r.t.j.notes, "RACE_BLOCKS", NULL));
+        close_judged(&r.t);
+    }
 }
 
 /* Each block: the reference, the cells of the race, and the ceilings of these alone. */
@@ -401,6 +423,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_of_equal_cells_the_smallest),
         cmocka_unit_test(test_what_is_worse_runs_no_more),
+        cmocka_unit_test(test_medians_of_other_blocks),
         cmocka_unit_test(test_blocks_hold_what_races),
         cmocka_unit_test(test_what_fails_is_out),
         cmocka_unit_test(test_what_is_not_judged_is_out),
