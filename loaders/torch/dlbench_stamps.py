@@ -28,7 +28,7 @@ GOT, GOT_NS = 2 * GETITEM, 2 * GETITEM + 1  # their places in a row
 MAX_TRANSFORMS = 23  # with stamps of their own; so many stages a timeline has (core/measure/trace_names.h)
 FURTHER = "(after the first %d)" % (MAX_TRANSFORMS - 1)
 FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)  # what looks into one wants it itself
-MOST_TOGETHER = 64  # samples that share a stamp
+MOST_TOGETHER = 1024  # samples that share a stamp
 SLOW_NS = 10000000  # so many that take no longer
 LONG_BATCH_NS = 1000000  # whose computing is told from its waiting: that takes a few us
 LONG_SAMPLE_NS, WATCHED_EVERY = 100000, 16  # likewise of iterable data, of which one of so many is watched
@@ -329,6 +329,7 @@ class Samples:
 
     def __init__(self, board, dataset, has_parts=False):
         self.board, self.dataset, self.has_parts = board, dataset, has_parts
+        self.n_together = 1  # samples that share the next stamp
 
     def gives_batches(self):
         return getattr(self.dataset, "__getitems__", None) is not None
@@ -348,7 +349,7 @@ class Samples:
         return out
 
     def __getattr__(self, name):
-        if name in ("dataset", "board", "has_parts") or name.startswith("__"):
+        if name in ("dataset", "board", "has_parts", "n_together") or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.dataset, name)
 
@@ -371,9 +372,9 @@ class Samples:
             return [self[i] for i in indices]
         indices = list(indices)
         count(counts, indices)
-        # A sample of tokens takes 10 us, and a stamp 0.5: many share one. Slow ones are told of one by one, and at the latest after
-        # MOST_TOGETHER where they become slow.
-        out, dataset, n = [], self.dataset, 1
+        # A sample of tokens takes 10 us, and a stamp 5 with all that it drives out of the caches: a batch of them shares one. Slow ones are
+        # told of one by one, and at the latest after MOST_TOGETHER where they become slow.
+        out, dataset, n = [], self.dataset, self.n_together
         since_ns = time.monotonic_ns()
         while len(out) < len(indices):
             asked = iter(indices[len(out) : len(out) + n])
@@ -392,6 +393,7 @@ class Samples:
             out += some
             n = min(2 * n, MOST_TOGETHER) if now_ns - since_ns < SLOW_NS else 1
             since_ns = now_ns
+        self.n_together = n
         return out
 
     def together(self, indices, counts):
