@@ -372,8 +372,8 @@ class Samples:
             return [self[i] for i in indices]
         indices = list(indices)
         count(counts, indices)
-        # A sample of tokens takes 10 us, and a stamp 5 with all that it drives out of the caches: a batch of them shares one. Slow ones are
-        # told of one by one, and at the latest after MOST_TOGETHER where they become slow.
+        # A sample of tokens takes 10 us, and a stamp between samples about 5: a batch of them shares one. Slow ones are told of one by one,
+        # and at the latest after MOST_TOGETHER where they become slow.
         out, dataset, n = [], self.dataset, self.n_together
         since_ns = time.monotonic_ns()
         while len(out) < len(indices):

@@ -232,10 +232,12 @@ void dlb_raced_note(const struct dlb_judgement *j, json_t *notes)
     const struct dlb_judged_cell *best = &j->cells[j->best], *cell = &j->cells[at];
     struct dlb_estimate loss = dlb_paired_loss(cell, best);
     char own[32], other[32];
+    if (loss.n == 0 || (loss.n == cell->n_values && loss.n == best->n_values))
+        return;
     dlb_note(notes, DLB_NOTE_RACE_BLOCKS,
              "cell %lld has a higher median than cell %lld, the best: %s against %s samples/s. "
-             "They ran in different blocks (%u and %u), and the machine was not equally fast in "
-             "all. Cells are compared within blocks: in the %u that both ran in, cell %lld was "
+             "These are of different blocks (%u and %u), in which the machine need not be equally "
+             "fast. Cells are compared within blocks: in the %u that both ran in, cell %lld was "
              "%.1f%% %s",
              (long long)at, (long long)j->best,
              dlb_count_text(round(cell->rate.median), own, sizeof(own)),

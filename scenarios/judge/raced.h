@@ -13,8 +13,8 @@
  * modelled_loss_frac and rival of each cell, best, recommended, separable, set and text. */
 void dlb_recommend_raced(const struct dlb_plan *plan, struct dlb_judgement *j);
 
-/* Notes the cell whose median exceeds the best's most, by more than the tolerance. The two ran in
- * different blocks, or the model, which compares within blocks, would have it the better one. */
+/* Notes the cell whose median exceeds the best's most, by more than the tolerance, if
+ * the two share some of their blocks, and not all. */
 void dlb_raced_note(const struct dlb_judgement *j, json_t *notes);
 
 /* recommendation_detail, null where nothing was swept; cells[].race, null without a race, or for a
