@@ -15,6 +15,7 @@ import time
 import types
 from typing import Any, NamedTuple
 
+import dlbench_asked
 import dlbench_cpu
 from dlbench_batches import n_of
 from dlbench_errors import AtSample, at_samples
@@ -33,59 +34,54 @@ SLOW_NS = 10000000  # so many that take no longer
 LONG_BATCH_NS = 1000000  # whose computing is told from its waiting: that takes a few us
 LONG_SAMPLE_NS, WATCHED_EVERY = 100000, 16  # likewise of iterable data, of which one of so many is watched
 N = len(STAGES) + MAX_TRANSFORMS
-MAX_COUNTED = 1 << 26  # samples: beyond that, which of them were asked for is not recorded
 
-_open = {}  # file name -> this process's row, counts and rings
+_open = {}  # file name -> what Board.map gives
 os.register_at_fork(after_in_child=_open.clear)
 
 
-def number_of(i):
-    """Of an index as samplers give it: numpy's integers and tensors of one have it, too; -1: it has none."""
-    try:
-        return operator.index(i)
-    except TypeError:
-        return -1
-
-
 def sample_of(i):
-    """As a ring has it; other indices have no number."""
-    number = number_of(i)
+    """As a ring has it; an index that is no number has none."""
+    try:
+        number = operator.index(i)
+    except TypeError:
+        return NO_SAMPLE
     return number if 0 <= number < NO_SAMPLE else NO_SAMPLE
 
 
 class Board:
     """The file: a row of (count, nanoseconds) for each process; then such a pair for each: collected garbage, which is no progress that
-    the cell may wait for; then a number for each sample: how often it was asked for; at last how often one was asked for by an index that
-    is no number of a sample."""
+    the cell may wait for. Beside it there is a log of the indices that each was asked for (dlbench_asked.py)."""
 
     def __init__(self, path, n_workers, n_samples, trace=None):
         self.path, self.n_rows, self.names = path, n_workers + 1, list(STAGES)
-        self.n_samples = n_samples if n_samples and n_samples <= MAX_COUNTED else 0
+        self.n_samples = n_samples if n_samples and n_samples <= dlbench_asked.MOST else 0  # 0: what is asked for is not logged
         self.n_words, self.loop, self.trace = self.n_rows * N * 2, os.getpid(), trace
         self.is_watched = False  # whether computing and waiting are told apart within __getitem__
         self.named = []  # (name, stage) of transforms that the data set does not hold
         with open(path, "wb") as file:
-            n_bytes = (self.n_words + 2 * self.n_rows) * 8 + (self.n_samples + 1) * 4
-            os.posix_fallocate(file.fileno(), 0, n_bytes)  # a full disk kills who writes to a map
+            os.posix_fallocate(file.fileno(), 0, (self.n_words + 2 * self.n_rows) * 8)  # a full disk kills who writes to a map
+        if self.n_samples:
+            dlbench_asked.make(path, self.n_rows)
 
     def __getstate__(self):
         return {key: getattr(self, key) for key in ("path", "n_rows", "names", "n_samples", "loop", "trace", "named", "is_watched")}
 
     def map(self, row=0):
-        """This process's row, the counts, the rings (or None), the file, what garbage took. Row 0 is the training loop's. A worker whose
-        row was not named (Init) is of a loader within the user's data, or still unpickles what it was sent. What it stamps counts
-        nowhere."""
+        """This process's row, the log of what it was asked for (or None), the rings (or None), the file, what garbage took. Row 0 is the
+        training loop's. A worker whose row was not named (Init) is of a loader within the user's data, or still unpickles what it was sent.
+        What it stamps counts nowhere."""
         found = _open.get(self.path) if row == 0 else None
         if found is None and row == 0 and (get_worker_info() or os.getpid() != self.loop):
-            found = memoryview(bytearray(N * 16)).cast("Q"), (), None, None, memoryview(bytearray(16)).cast("Q")
+            found = memoryview(bytearray(N * 16)).cast("Q"), None, None, None, memoryview(bytearray(16)).cast("Q")
         elif found is None:
             with open(self.path, "r+b") as file:
                 memory = mmap.mmap(file.fileno(), 0)
             numbers = memoryview(memory)
-            start, garbage, end = row * N * 16, (self.n_rows * N + row) * 16, self.n_rows * (N + 1) * 16
+            start, garbage = row * N * 16, (self.n_rows * N + row) * 16
+            asked = dlbench_asked.Asked(self.path, row) if self.n_samples else None
             rings = Rings(self.trace, row) if self.trace else None
             own = numbers[start : start + N * 16].cast("Q"), numbers[garbage : garbage + 16].cast("Q")
-            found = own[0], numbers[end:].cast("I"), rings, memory, own[1]
+            found = own[0], asked, rings, memory, own[1]
         _open[self.path] = found
         return found
 
@@ -120,19 +116,6 @@ class Board:
         if rings:
             rings.add_if_known(LOOP_GC if self.n_rows > 1 and os.getpid() == self.loop else GC, since_ns, now_ns)
 
-    def asked(self, i):
-        found = _open.get(self.path) or self.map()
-        counts, rings = found[1], found[2]
-        count(counts, (i,))
-        if rings:
-            rings.sample = sample_of(i)
-
-    def answered(self):
-        """What follows belongs to no sample."""
-        rings = (_open.get(self.path) or self.map())[2]
-        if rings:
-            rings.sample = NO_SAMPLE
-
     def stage(self, name):
         """The number of a further stage. Those for which there is no room share the last one."""
         if len(self.names) == N:
@@ -156,41 +139,18 @@ class Board:
             rings.own.add(WINDOW, opened_ns, now_ns)
 
     def wrong(self, n_epochs):
-        """How many samples were asked for more and less often than once an epoch; None: not known, because some indices are no numbers."""
-        counts = self.map()[1]
-        if counts[-1] > 0:
-            return None
-        counts = counts[:-1]
-        if bytes(counts) == struct.pack("<I", n_epochs) * self.n_samples:
-            return 0, 0
-        return sum(n > n_epochs for n in counts), sum(n < n_epochs for n in counts)
+        """How many samples were asked for more and less often than once an epoch; None: not known."""
+        return dlbench_asked.wrong(self.path, self.n_rows, self.n_samples, n_epochs)
 
-    def cost_ns(self, samples, batch_size):
-        """Of a stamp, and of what is done for each sample of a wrapped data set, in batches of this size: means of many that time
-        nothing. They are taken back."""
-        row, counts, rings = self.map()[:3]
-        start_ns, n = time.monotonic_ns(), 20000
-        for _ in range(n):
-            self.add(NEXT, time.monotonic_ns())
-        stamp_ns = (time.monotonic_ns() - start_ns) / n
-        if not isinstance(samples, Samples):
-            sample_ns = stamp_ns
-        else:
-            bare, indices = Together() if samples.gives_batches() else Nothing(), [0] * min(batch_size, n)
-            stamped, n_batches = Samples(self, bare, samples.has_parts), -(-n // len(indices))
-            start_ns = time.monotonic_ns()
-            for _ in range(n_batches):
-                stamped.__getitems__(indices)
-            middle_ns = time.monotonic_ns()
-            for _ in range(n_batches):
-                bare.__getitems__(indices) if samples.gives_batches() else [bare[i] for i in indices]
-            sample_ns = (2 * middle_ns - start_ns - time.monotonic_ns()) / (n_batches * len(indices))
-        for place in (2 * NEXT, 2 * NEXT + 1, GOT, GOT_NS, 2 * COMPUTED, 2 * COMPUTED + 1, 2 * ON_CPU, 2 * ON_CPU + 1):
-            row[place] = 0
-        counts[0] = counts[-1] = 0
+    def clear(self):
+        """This process's part."""
+        row, asked, rings, _, garbage = self.map()
+        for numbers in row, garbage:
+            numbers[:] = memoryview(bytes(numbers.nbytes)).cast("Q")
+        if asked:
+            asked.forget()
         if rings:
             rings.own.clear()
-        return stamp_ns, max(sample_ns, 0.0)
 
 
 class Collections:
@@ -216,29 +176,6 @@ def stamp_collections(board):
         collections = Collections(board)
         gc.callbacks.append(collections)
         atexit.register(collections.stop)
-
-
-def count(counts, indices):
-    """Notes which samples are asked for; the last count is of those that have no number."""
-    last = len(counts) - 1
-    for i in indices:
-        number = i if type(i) is int else number_of(i)
-        if last >= 0:
-            counts[number if 0 <= number < last else last] += 1
-
-
-class Nothing:
-    """A data set whose samples take no time."""
-
-    def __getitem__(self, i):
-        return None
-
-
-class Together(Nothing):
-    """The same, of which a batch is asked for at once."""
-
-    def __getitems__(self, indices):
-        return [None] * len(indices)
 
 
 class Call:
@@ -338,14 +275,22 @@ class Samples:
         return len(self.dataset)
 
     def __getitem__(self, i):
-        self.board.asked(i)
+        _, asked, rings = (_open.get(self.board.path) or self.board.map())[:3]
+        if asked:
+            asked.note((i,))
+        return self.one(i, rings)
+
+    def one(self, i, rings):
+        if rings:
+            rings.sample = sample_of(i)
         start_ns = time.monotonic_ns()
         try:
             out = self.dataset[i]
         except (Exception, SystemExit) as why:
             raise AtSample("sample %s" % (i,)) from why
         self.board.add(GETITEM, start_ns)
-        self.board.answered()
+        if rings:
+            rings.sample = NO_SAMPLE  # what follows belongs to none
         return out
 
     def __getattr__(self, name):
@@ -355,23 +300,24 @@ class Samples:
 
     def __getitems__(self, indices):
         """What DataLoader asks for since torch 2.0: a batch."""
-        row, counts, rings = (_open.get(self.board.path) or self.board.map())[:3]
+        row, asked, rings = (_open.get(self.board.path) or self.board.map())[:3]
         if not hasattr(indices, "__len__"):
             indices = list(indices)
+        if asked:
+            asked.note(indices)
         if not self.board.is_watched or row[GOT_NS] * len(indices) <= row[GOT] * LONG_BATCH_NS:
-            return self.batch(indices, row, counts, rings)
+            return self.batch(indices, row, rings)
         before, start_ns = dlbench_cpu.used(), time.monotonic_ns()
-        out = self.batch(indices, row, counts, rings)
+        out = self.batch(indices, row, rings)
         self.board.computed(row, before, time.monotonic_ns() - start_ns)
         return out
 
-    def batch(self, indices, row, counts, rings):
+    def batch(self, indices, row, rings):
         if self.gives_batches():
-            return self.together(indices, counts)
+            return self.together(indices)
         if self.has_parts:
-            return [self[i] for i in indices]
+            return [self.one(i, rings) for i in indices]
         indices = list(indices)
-        count(counts, indices)
         # A sample of tokens takes 10 us, and a stamp between samples about 5: a batch of them shares one. Slow ones are told of one by one,
         # and at the latest after MOST_TOGETHER where they become slow.
         out, dataset, n = [], self.dataset, self.n_together
@@ -396,9 +342,7 @@ class Samples:
         self.n_together = n
         return out
 
-    def together(self, indices, counts):
-        count(counts, indices)
-        self.board.answered()
+    def together(self, indices):
         start_ns = time.monotonic_ns()
         try:
             out = self.dataset.__getitems__(indices)

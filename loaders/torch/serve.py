@@ -42,7 +42,7 @@ READY, FAILED, BEGUN, BATCH, END = 1, 2, 3, 4, 5
 QUESTION = struct.Struct("<2Q")
 ANSWER = struct.Struct("<8Q")
 FOREVER = 2**64 - 1
-STAMP_GETITEM, STAMP_NEXT, STAMPS_WATCHED = 0, 3, (7, 8)  # dlbench_stamps.GETITEM, ...
+STAMP_NEXT = 3  # dlbench_stamps.NEXT
 SOON_NS = 1000000  # a batch that takes no longer was there when it was asked for, if no stamp tells
 ENDS_S = 1  # how long a worker may take to end behind its last message
 WEIGHT_BYTES = 33500000  # just below the 32 MiB up to which a freed block raises malloc's limits
@@ -82,7 +82,7 @@ class Source:
         self.known = loader_settings(setup, torch)
         self.args = arguments(setup["settings"])
         self.n_samples, self.dataset, self.sampler = None, None, None
-        self.board, self.stamp_ns, self.sample_ns, self.decodes = None, None, None, False
+        self.board, self.costs, self.decodes = None, None, False
         self.given, self.made, self.accepted, self.collate, self.count = [], [], None, None, None
         if get("python.loader"):
             self.iterable = True
@@ -119,6 +119,7 @@ class Source:
         return called(make, "python.loader", spec, dict(given, **self.args))
 
     def data_loader(self, dataset, extras):
+        import dlbench_cost
         import dlbench_stamps
         import dlbench_wrap
 
@@ -164,7 +165,7 @@ class Source:
             extras["collate_fn"] = dlbench_stamps.Collate(self.board, dlbench_stamps.COLLATE, collate)
             if settings["num_workers"] > 0:
                 extras["worker_init_fn"] = dlbench_wrap.Init(self.board, extras.get("worker_init_fn"))
-            self.stamp_ns, self.sample_ns = self.board.cost_ns(dataset, self.known["batch_size"])
+            self.costs = dlbench_cost.measured(self.board, dataset, self.known["batch_size"])
             dlbench_stamps.stamp_collections(self.board)
         return data.DataLoader(dataset, generator=generator, **settings, **extras)
 
@@ -340,17 +341,15 @@ class Server:
 
     def stats(self):
         """The stages within the window; and whether each sample was asked for once an epoch, if whole epochs were read."""
-        board, out = self.source.board, {"stages": [], "stamp_ns": self.source.stamp_ns, "stamps_frac": None, "computing_frac": None, "once": None}
+        board, out = self.source.board, {"stages": [], "stamp_ns": None, "stamps_frac": None, "computing_frac": None, "once": None}
+        if board:
+            out["stamp_ns"] = self.source.costs.stamp.apart
         if board and self.window:
             from dlbench_account import computing_frac, stages
 
             out["stages"] = stages(board.names, self.window, self.source.decodes)
             out["computing_frac"] = computing_frac(self.window)
-            work_ns = sum(ns for name, (n, ns) in zip(board.names, self.window) if name in ("getitem", "collate"))
-            if work_ns > 0:
-                n_samples = self.window[0][0]  # of GETITEM
-                n_others = sum(n for i, (n, _) in enumerate(self.window) if i != STAMP_GETITEM and i not in STAMPS_WATCHED)
-                out["stamps_frac"] = (n_samples * self.source.sample_ns + n_others * self.source.stamp_ns) / work_ns
+            out["stamps_frac"] = self.source.costs.frac(self.window)
         if board and board.trace:
             from dlbench_account import track
 
@@ -367,9 +366,9 @@ class Server:
         self.is_ahead, self.foreseen_ns = False, foreseen_ns if has_more and foreseen_ns != FOREVER else None
 
     def answer_ahead(self):
-        """Answers the foreseen question if it is time and no question is there."""
-        left_ns = max(self.foreseen_ns - time.monotonic_ns(), 0)
-        if not select.select([self.channel], [], [], left_ns / 1e9)[0]:
+        """Answers the foreseen question if it is time and no question is there. One that comes at once is not there yet."""
+        left_ns = max(self.foreseen_ns - time.monotonic_ns(), 0) if self.foreseen_ns else 0
+        if self.foreseen_ns == 0 or not select.select([self.channel], [], [], left_ns / 1e9)[0]:
             self.next()
             self.is_ahead, self.foreseen_ns = True, None
 

@@ -32,7 +32,7 @@ import dlbench_stamps
 board = dlbench_stamps.Board("stamps", 0, 4)
 torch.utils.data._info[0] = types.SimpleNamespace(id=5, num_workers=6, dataset=None)
 board.add(dlbench_stamps.GETITEM, 0)
-board.asked(2)
+dlbench_stamps.Samples(board, range(4))[2]
 torch.utils.data._info[0] = None
 dlbench_stamps._open.clear()
 assert set(board.read()) == {(0, 0)} and board.wrong(0) == (0, 0)
@@ -181,18 +181,44 @@ PY
 
 # --- numpy's integers are numbers of samples; where an index has none, nobody knows which were asked for
 holds <<'PY'
+import collections
 import dlbench_stamps
 class Integer:
     def __init__(self, value):
         self.value = value
     def __index__(self):
         return self.value
-board = dlbench_stamps.Board("stamps", 0, 3)
-dlbench_stamps.Samples(board, dlbench_stamps.Nothing()).__getitems__([Integer(0), 1, Integer(2)])
-assert board.wrong(1) == (0, 0)
-board.asked(Integer(2))
-assert board.wrong(1) == (1, 0)
-board.asked("a key")
+def asked(*indices):
+    board = dlbench_stamps.Board("stamps", 0, 3)
+    dlbench_stamps._open.clear()
+    samples = dlbench_stamps.Samples(board, collections.defaultdict(int))
+    samples.__getitems__(indices[:3])
+    for i in indices[3:]:
+        samples[i]
+    return board.wrong(1)
+assert asked(Integer(0), 1, Integer(2)) == (0, 0)
+assert asked(Integer(0), 1, Integer(2), Integer(2)) == (1, 0)
+assert asked(0, 0, 1) == (1, 1) and asked(0, 0, 0, 1, 1) == (2, 1) and asked(1) == (0, 2)
+for odd in "a key", -1, 3, 1 << 40, 0.5, (1, 2):
+    assert asked(0, 1, 2, odd) is None, odd
+PY
+
+# --- what a row's processes were asked for follows each other in one log, which grows; beyond its room nobody knows
+holds <<'PY'
+import dlbench_asked
+import dlbench_stamps
+n = 3 * dlbench_asked.FIRST
+board = dlbench_stamps.Board("stamps", 2, n)
+for row, numbers in (0, range(5)), (2, range(5, n // 2)), (2, range(n // 2, n)), (1, range(7)):
+    dlbench_stamps._open.clear()
+    board.map(row)
+    samples = dlbench_stamps.Samples(board, range(n))
+    for i in range(0, len(numbers), 1000):
+        samples.__getitems__(numbers[i : i + 1000])
+assert board.wrong(1) == (7, 0) and board.wrong(2) == (0, n - 7)
+dlbench_asked.MOST = n
+for i in range(0, n, 1000):
+    samples.__getitems__(range(i, min(i + 1000, n)))
 assert board.wrong(1) is None
 PY
 
@@ -297,10 +323,11 @@ PY
 # --- garbage is counted apart: it is no progress; the loop's is none of the workers'
 holds <<'PY'
 import time
+import dlbench_asked
 import dlbench_stamps
 from dlbench_stamps import GC, GETITEM, LOOP_GC
 board = dlbench_stamps.Board("stamps", 2, 3)
-board.asked(1)
+dlbench_asked.Asked("stamps", 0).note([1])
 board.collected(time.monotonic_ns() - 10**6)
 with open("stamps", "rb") as file:
     assert file.read(board.n_words * 8) == bytes(board.n_words * 8)
@@ -317,21 +344,39 @@ alone.collected(time.monotonic_ns())
 assert [alone.read()[i][0] for i in (GC, LOOP_GC)] == [1, 0]
 PY
 
-# --- a sample has a stamp of its own where parts of it have one, and what it costs is measured that way
+# --- a sample has a stamp of its own where parts of it have one; what stamps cost is measured that way, and leaves nothing behind
 holds <<'PY'
+import gc
+import dlbench_cost
 import dlbench_stamps
-from dlbench_stamps import Nothing, Samples, Together
+from dlbench_cost import Nothing, Together
+from dlbench_stamps import COLLATE, GC, GETITEM, LOOP_GC, N, NEXT, ON_CPU, Samples
 board = dlbench_stamps.Board("stamps", 0, 4)
 for dataset, has_parts in (Nothing(), False), (Nothing(), True), (Together(), False):
-    before = board.read()[dlbench_stamps.GETITEM]
+    before = board.read()[GETITEM]
     assert Samples(board, dataset, has_parts).__getitems__([0, 1, 3]) == [None] * 3
-    after = board.read()[dlbench_stamps.GETITEM]
+    after = board.read()[GETITEM]
     assert after[0] - before[0] == 3 and after[1] > before[1]
 assert board.wrong(3) == (0, 1)
-shared, own, together = (board.cost_ns(Samples(board, dataset, has_parts), 256)[1] for dataset, has_parts in
+shared, own, together = (dlbench_cost.measured(board, Samples(board, dataset, has_parts), 256) for dataset, has_parts in
                          ((Nothing(), False), (Nothing(), True), (Together(), False)))
-assert 2 * shared < own and 2 * together < own
-assert board.cost_ns(Samples(board, Nothing()), 1)[1] > 2 * shared  # each has a stamp of its own there
+one, other = dlbench_cost.measured(board, Samples(board, Nothing()), 1), dlbench_cost.measured(board, Nothing(), 1)
+assert 2 * shared.sample.apart < own.sample.close and 2 * together.sample.apart < own.sample.close < own.sample.apart
+assert one.sample.close == one.sample.apart > 2 * shared.sample.apart  # each has a stamp of its own there
+assert other.sample == other.stamp and 0 < other.stamp.close < other.stamp.apart and 0 < other.collection.close < other.collection.apart
+assert set(board.read()) == {(0, 0)} and board.wrong(0) == (0, 0)
+assert not any(isinstance(one, dlbench_stamps.Collections) for one in gc.callbacks)
+
+# what comes more often than once in 0.1 ms of work finds its code in the caches
+window = [(0, 0)] * N
+assert own.frac(window) is None
+for stage, n, ns in (GETITEM, 19999, 10**9), (COLLATE, 2, 10**9), (NEXT, 3, 10**9), (GC, 5, 10**8), (LOOP_GC, 7, 10**8), (ON_CPU, 10**9, 10**9):
+    window[stage] = (n, ns)
+own, spent = dlbench_cost.Costs((1, 10), (2, 30), (3, 50)), (2 + 3) * 10 + (5 + 7) * 50
+own = dlbench_cost.Costs(*(dlbench_cost.Cost(*cost) for cost in own))
+assert abs(own.frac(window) - (19999 * 30 + spent) / (2 * 10**9)) < 1e-12
+window[GETITEM] = (20001, 10**9)
+assert abs(own.frac(window) - (20001 * 2 + spent) / (2 * 10**9)) < 1e-12
 PY
 
 # --- a batch is loaded when it is asked for, or when the question was said to come; one ahead, and none behind the last

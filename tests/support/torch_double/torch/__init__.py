@@ -8,7 +8,7 @@ import time
 import types
 
 __version__ = "0.double"
-uint8 = "uint8"
+uint8, int32 = "uint8", "int32"
 strided = "strided"
 _threads = [4]
 
@@ -78,6 +78,25 @@ def zeros(*shape, dtype=None):
 
 def empty(*shape, dtype=None, device=None):
     return Tensor(shape)
+
+
+class Numbers(list):
+    """A tensor of integers."""
+
+    tolist = list.copy
+
+
+def frombuffer(buffer, dtype):
+    return Numbers(memoryview(buffer).cast({int32: "i"}[dtype]))
+
+
+def bincount(numbers, minlength=0):
+    if min(numbers) < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    counts = Numbers([0] * max(minlength, max(numbers) + 1))
+    for i in numbers:
+        counts[i] += 1
+    return counts
 
 
 def set_num_threads(n):
