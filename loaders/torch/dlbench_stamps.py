@@ -48,6 +48,17 @@ def sample_of(i):
     return number if 0 <= number < NO_SAMPLE else NO_SAMPLE
 
 
+def add(found, stage, since_ns, n):
+    """When the stage ended. `found`: what Board.map gives."""
+    row, rings = found[0], found[2]
+    now_ns = time.monotonic_ns()
+    row[2 * stage] += n
+    row[2 * stage + 1] += now_ns - since_ns
+    if rings:
+        rings.add(stage, since_ns, now_ns)
+    return now_ns
+
+
 class Board:
     """The file: a row of (count, nanoseconds) for each process; then such a pair for each: collected garbage, which is no progress that
     the cell may wait for. Beside it there is a log of the indices that each was asked for (dlbench_asked.py)."""
@@ -87,14 +98,7 @@ class Board:
 
     def add(self, stage, since_ns, n=1):
         """When the stage ended."""
-        found = _open.get(self.path) or self.map()
-        row, rings = found[0], found[2]
-        now_ns = time.monotonic_ns()
-        row[2 * stage] += n
-        row[2 * stage + 1] += now_ns - since_ns
-        if rings:
-            rings.add(stage, since_ns, now_ns)
-        return now_ns
+        return add(_open.get(self.path) or self.map(), stage, since_ns, n)
 
     def computed(self, row, before, took_ns):
         """Of samples that took so long: how long they had a core or waited for something else, how long they computed, and how long the
@@ -225,30 +229,36 @@ class Made(NamedTuple):
     batch: Any
     worker: int
     ready_ns: int
-    board: Any
+    path: str  # the board's, which both processes have mapped
     n: int = 0  # samples that it was made of; 0: not known
 
     def __reduce__(self):
-        begun = Mark(self.board, None)
-        return unpacked, (self.worker, self.ready_ns, self.board, self.n, begun, self.batch, Mark(self.board, begun))
+        begun = Mark(self.path, None)
+        return unpacked, (self.worker, self.ready_ns, self.path, self.n, begun, self.batch, Mark(self.path, begun))
 
 
 class Mark:
     """Pickled before and behind a batch, in the one stream that holds it: it takes the time there, and again when it is unpickled."""
 
-    def __init__(self, board, begun):
-        self.board, self.begun, self.ns = board, begun, None
+    def __init__(self, path, begun):
+        self.path, self.begun, self.ns = path, begun, None
 
     def __reduce__(self):
         self.ns = time.monotonic_ns()
         if self.begun:
-            self.board.add(TRANSPORT, self.begun.ns)
+            transported(self.path, self.begun.ns, 1)
         return time.monotonic_ns, ()
 
 
-def unpacked(worker, ready_ns, board, n, begun_ns, batch, _):
-    board.add(TRANSPORT, begun_ns, 0)
-    return Made(batch, worker, ready_ns, board, n)
+def transported(path, since_ns, n):
+    found = _open.get(path)
+    if found:
+        add(found, TRANSPORT, since_ns, n)
+
+
+def unpacked(worker, ready_ns, path, n, begun_ns, batch, _):
+    transported(path, begun_ns, 0)
+    return Made(batch, worker, ready_ns, path, n)
 
 
 class Collate(Call):
@@ -257,7 +267,7 @@ class Collate(Call):
     def __call__(self, samples):
         out, ready_ns = self.timed(samples)
         worker = get_worker_info()
-        return Made(out, worker.id if worker else 0, ready_ns, self.board, n_of(samples))
+        return Made(out, worker.id if worker else 0, ready_ns, self.board.path, n_of(samples))
 
 
 class Samples:

@@ -101,7 +101,8 @@ class Counted:
         Counted.n += 1
         return bytes, (b"x" * 1000000,)
 board = dlbench_stamps.Board("stamps", 0, 0)
-packed = pickle.dumps(dlbench_stamps.Made([Counted()], 3, 7, board))
+board.map()
+packed = pickle.dumps(dlbench_stamps.Made([Counted()], 3, 7, board.path))
 assert Counted.n == 1 and packed.count(b"x" * 1000000) == 1
 assert board.read()[dlbench_stamps.TRANSPORT][0] == 1
 before_ns = board.read()[dlbench_stamps.TRANSPORT][1]
