@@ -4,7 +4,6 @@ A batch's indices are copied at once, and counted when the cell ends: what count
 processes that count at one place lose some.
 """
 
-import contextlib
 import mmap
 import os
 import struct
@@ -12,8 +11,8 @@ import struct
 import torch
 
 NUMBER = struct.Struct("<i")
-HEAD = 2  # numbers: how many indices follow; 1: some are not in the log
-FIRST, MOST = 4096, 1 << 26  # numbers that a log has room for: at first, and at the most
+N_INDICES, IS_SHORT, HEAD = 0, 1, 2  # in front of them: how many there are; 1: some are not in the log
+FIRST, MOST = 4096, 1 << 24  # numbers that there is room for: in a log at first, in all logs at the most
 
 
 def path_of(board, row):
@@ -26,58 +25,62 @@ def make(board, n_rows):
             os.posix_fallocate(file.fileno(), 0, FIRST * NUMBER.size)  # a full disk kills who writes to a map
 
 
+def mapped(path):
+    with open(path, "r+b") as file:
+        return mmap.mmap(file.fileno(), 0)
+
+
 class Asked:
     """The log of a row, for the process that writes to it. One that was started in place of another goes on behind it."""
 
-    def __init__(self, board, row):
-        self.path = path_of(board, row)
-        self.map()
+    def __init__(self, board, row, n_rows):
+        self.path, self.most = path_of(board, row), MOST // n_rows
+        self.open()
 
-    def map(self):
-        with open(self.path, "r+b") as file:
-            self.memory = mmap.mmap(file.fileno(), 0)
+    def open(self):
+        self.memory = mapped(self.path)
         self.head = memoryview(self.memory)[: HEAD * NUMBER.size].cast("i")
         self.room = len(self.memory) // NUMBER.size - HEAD
 
     def grow(self, n):
         with open(self.path, "r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, min(max(2 * self.room, HEAD + n), MOST) * NUMBER.size)
-        self.map()
+            os.posix_fallocate(file.fileno(), 0, min(HEAD + max(2 * self.room, n), self.most) * NUMBER.size)
+        self.open()
 
     def note(self, indices):
         """Whatever operator.index() takes is a number: numpy's integers and tensors of one are."""
-        if self.head[1]:
+        if self.head[IS_SHORT]:
             return
-        at, n = self.head[0], len(indices)
+        at, n = self.head[N_INDICES], len(indices)
         try:
             if at + n > self.room:
                 self.grow(at + n)
             struct.pack_into("%di" % n, self.memory, (HEAD + at) * NUMBER.size, *indices)
         except Exception:  # something else, in one of many ways; or there is no room
-            self.head[1] = 1
+            self.head[IS_SHORT] = 1
         else:
-            self.head[0] = at + n
+            self.head[N_INDICES] = at + n
 
     def forget(self):
-        self.head[0] = self.head[1] = 0
+        self.head[N_INDICES] = self.head[IS_SHORT] = 0
 
 
-def wrong(board, n_rows, n_samples, n_epochs):
+def more_and_fewer(board, n_rows, n_samples, n_epochs):
     """How many samples were asked for more and less often than once an epoch; None: not known."""
-    indices = bytearray()
+    times = None
     for row in range(n_rows):
-        with open(path_of(board, row), "rb") as file, contextlib.closing(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)) as memory:
-            n, has_others = struct.unpack_from("%di" % HEAD, memory)
-            indices += memory[HEAD * NUMBER.size : (HEAD + n) * NUMBER.size]
-        if has_others:
+        memory = mapped(path_of(board, row))
+        n, is_short = struct.unpack_from("%di" % HEAD, memory)
+        if is_short:
             return None
-    if not indices:
+        if n == 0:
+            continue
+        numbers = torch.frombuffer(memory, dtype=torch.int32, count=n, offset=HEAD * NUMBER.size)
+        if numbers.min() < 0 or numbers.max() >= n_samples:
+            return None
+        counts = torch.bincount(numbers, minlength=n_samples)
+        times = counts if times is None else times + counts
+    if times is None:
         return 0, n_samples if n_epochs else 0
-    try:
-        times = torch.bincount(torch.frombuffer(indices, dtype=torch.int32), minlength=n_samples)
-    except RuntimeError:  # a negative one
-        return None
-    if len(times) > n_samples:
-        return None
     n_asked = torch.bincount(times, minlength=n_epochs + 1).tolist()  # how many samples were asked for so many times
     return sum(n_asked[n_epochs + 1 :]), sum(n_asked[:n_epochs])

@@ -1,45 +1,51 @@
 """What the stamps of dlbench_stamps.py cost. Part of loaders/torch/serve.py.
 
-A stamp alone takes 1 us. Between others' work, which leaves nothing of its code and data in the CPU's caches, it takes 10: that is what a
-cell with stamps differs by from one without.
+A stamp closely behind another one takes 1 us. Between others' work, which leaves little of its code and data in a core's caches, it takes 4
+to 20: that is what a cell with stamps differs by from one without.
 """
 
-import gc
-import statistics
+import mmap
 import time
 from typing import Callable, NamedTuple
 
-from dlbench_stamps import COLLATE, GC, GETITEM, LOOP_GC, NEXT, WATCHED, Collections, Samples
+from dlbench_stamps import COLLATE, GC, GETITEM, LOOP_GC, NEXT, WATCHED, Call, Collections, Samples
 
-APART_NS = 100000  # of work between two stamps, which then find their caches empty
-N_CLOSE, N_APART = 4000, 24
-OTHERS = bytearray(4 << 20)  # copied between two calls: more than a core's own caches hold, and between two of one function more than all do
+APART_NS = 400000  # of work between two stamps, behind which they find as little in the caches as behind OTHERS
+OTHERS = 4 << 20  # bytes that are copied
+N_ROUNDS, N_CLOSE = 24, 100
 
 
 class Cost(NamedTuple):
-    """In nanoseconds: with little and with much work in between."""
+    """In nanoseconds: closely behind another one, and behind other work."""
 
     close: float
     apart: float
 
+    def behind(self, work_ns):
+        return self.close + (self.apart - self.close) * min(work_ns / APART_NS, 1)
+
 
 class Costs(NamedTuple):
-    """Of a stamp; of what is done for a sample; of the stamps of a collection of garbage."""
+    """Of a stamp; of what is done for a sample, or for one of a batch that share a stamp; of the stamps of a collection of garbage."""
 
     stamp: Cost
-    sample: Cost
     collection: Cost
+    sample: Cost
+    share: bool
 
     def frac(self, window):
         """What the stamps of a window took of the time of the workers' work; None: there was none."""
         work_ns = window[GETITEM][1] + window[COLLATE][1]
-        of = {GETITEM: self.sample, GC: self.collection, LOOP_GC: self.collection}
-        spent_ns = 0
-        for stage, (n, _) in enumerate(window):
-            if stage not in WATCHED:
-                cost = of.get(stage, self.stamp)
-                spent_ns += n * (cost.apart if work_ns > n * APART_NS else cost.close)
-        return spent_ns / work_ns if work_ns else None
+        if work_ns == 0:
+            return None
+        counts = {stage: n for stage, (n, _) in enumerate(window) if stage not in WATCHED}
+        n_samples, n_collections = counts.pop(GETITEM), counts.pop(GC) + counts.pop(LOOP_GC)
+        n_others = sum(counts.values())
+        between_ns = work_ns / max(n_others + (0 if self.share else n_samples), 1)
+        spent_ns = n_samples * self.sample.behind(APART_NS if self.share else between_ns) + n_others * self.stamp.behind(between_ns)
+        if n_collections:
+            spent_ns += n_collections * self.collection.behind(work_ns / n_collections)
+        return spent_ns / work_ns
 
 
 class Nothing:
@@ -61,73 +67,76 @@ class Pair(NamedTuple):
 
     stamped: Callable
     bare: Callable
-    n: int
+    n: int = 1
+
+
+def same(x):
+    return x
 
 
 def of_stamp(board):
-    return Pair(lambda: board.add(NEXT, time.monotonic_ns()), lambda: None, 1)
-
-
-def of_samples(board, samples, batch_size):
-    """Of a wrapped data set: its batches, or, where each sample has stamps, one of those."""
-    gives_batches = samples.gives_batches()
-    bare, indices = Together() if gives_batches else Nothing(), [0] * min(batch_size, N_CLOSE)
-    stamped = Samples(board, bare, samples.has_parts)
-    if samples.has_parts:
-        rings = board.map()[2]
-        return Pair(lambda: stamped.one(0, rings), lambda: bare[0], 1)
-    stamped.__getitems__(indices)  # from then on it is known how many share a stamp
-    as_it_is = (lambda: bare.__getitems__(indices)) if gives_batches else (lambda: [bare[i] for i in indices])
-    return Pair(lambda: stamped.__getitems__(indices), as_it_is, len(indices))
+    call = Call(board, NEXT, same)
+    return Pair(lambda: call(0), lambda: same(0))
 
 
 def of_collection(board):
-    """Of next to nothing."""
     stamps = Collections(board)
 
     def stamped():
-        gc.callbacks.append(stamps)
-        gc.collect(0)
-        gc.callbacks.remove(stamps)
+        stamps("start", {})
+        stamps("stop", {})
 
-    def bare():
-        gc.callbacks.append(stamps)
-        gc.callbacks.remove(stamps)
-        gc.collect(0)
-
-    return Pair(stamped, bare, 1)
+    return Pair(stamped, lambda: None)
 
 
-def close_ns(function, n):
-    start_ns = time.monotonic_ns()
-    for _ in range(n):
-        function()
-    return (time.monotonic_ns() - start_ns) / n
+def of_samples(board, samples, batch_size):
+    """Of a wrapped data set: a sample that has a stamp of its own, or a batch of those that share one."""
+    bare = Together() if samples.gives_batches() else Nothing()
+    stamped = Samples(board, bare, samples.has_parts)
+    if stamped.stamps_each():
+        rings = board.map()[2]
+        return Pair(lambda: stamped.one(0, rings), lambda: bare[0])
+    indices = [0] * batch_size
+    stamped.__getitems__(indices)  # from then on it is known how many share a stamp
+    if samples.gives_batches():
+        return Pair(lambda: stamped.__getitems__(indices), lambda: bare.__getitems__(indices), batch_size)
+    return Pair(lambda: stamped.__getitems__(indices), lambda: [bare[i] for i in indices], batch_size)
 
 
-def apart_ns(functions):
+def medians(functions, n_calls, between):
+    """Of so many calls, in turns."""
     took_ns = [[] for _ in functions]
-    for _ in range(N_APART):
+    for _ in range(N_ROUNDS):
         for i, function in enumerate(functions):
-            bytes(OTHERS)
+            between()
             start_ns = time.monotonic_ns()
-            function()
-            took_ns[i].append(time.monotonic_ns() - start_ns)
-    return [statistics.median(one) for one in took_ns]
+            for _ in range(n_calls):
+                function()
+            took_ns[i].append((time.monotonic_ns() - start_ns) / n_calls)
+    return [sorted(one)[N_ROUNDS // 2] for one in took_ns]
+
+
+def costs_of(pairs):
+    functions = [one for pair in pairs for one in (pair.stamped, pair.bare)]
+    with mmap.mmap(-1, OTHERS) as source, mmap.mmap(-1, OTHERS) as target:  # no part of the heap, which batches use
+        with memoryview(source) as source, memoryview(target) as target:
+
+            def work():
+                target[:] = source
+
+            n_calls = max(N_CLOSE // max(pair.n for pair in pairs), 1)
+            close, apart = medians(functions, n_calls, lambda: None), medians(functions, 1, work)
+    return [
+        Cost(*(max(ns[2 * i] - ns[2 * i + 1], 0.0) / pair.n for ns in (close, apart)))
+        for i, pair in enumerate(pairs)
+    ]
 
 
 def measured(board, dataset, batch_size):
     """By stamps that time nothing. They are taken back."""
-    pairs = [of_stamp(board), of_collection(board)]
-    if isinstance(dataset, Samples):
+    pairs, is_map = [of_stamp(board), of_collection(board)], isinstance(dataset, Samples)
+    if is_map:
         pairs.append(of_samples(board, dataset, batch_size))
-    apart, costs = apart_ns([one for pair in pairs for one in (pair.stamped, pair.bare)]), []
-    for i, (stamped, bare, n) in enumerate(pairs):
-        n_calls = max(N_CLOSE // n, 1)
-        differ_ns = close_ns(stamped, n_calls) - close_ns(bare, n_calls), apart[2 * i] - apart[2 * i + 1]
-        costs.append(Cost(*(max(ns / n, 0.0) for ns in differ_ns)))
+    stamp, collection, *sample = costs_of(pairs)
     board.clear()
-    stamp, collection, *sample = costs
-    # What a batch shares comes behind other work, however quick its samples are.
-    own = stamp if not sample else sample[0] if dataset.has_parts else Cost(sample[0].apart, sample[0].apart)
-    return Costs(stamp, own, collection)
+    return Costs(stamp, collection, sample[0] if sample else stamp, is_map and not dataset.stamps_each())

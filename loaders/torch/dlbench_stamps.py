@@ -89,7 +89,7 @@ class Board:
                 memory = mmap.mmap(file.fileno(), 0)
             numbers = memoryview(memory)
             start, garbage = row * N * 16, (self.n_rows * N + row) * 16
-            asked = dlbench_asked.Asked(self.path, row) if self.n_samples else None
+            asked = dlbench_asked.Asked(self.path, row, self.n_rows) if self.n_samples else None
             rings = Rings(self.trace, row) if self.trace else None
             own = numbers[start : start + N * 16].cast("Q"), numbers[garbage : garbage + 16].cast("Q")
             found = own[0], asked, rings, memory, own[1]
@@ -142,9 +142,9 @@ class Board:
         if rings:
             rings.own.add(WINDOW, opened_ns, now_ns)
 
-    def wrong(self, n_epochs):
+    def more_and_fewer(self, n_epochs):
         """How many samples were asked for more and less often than once an epoch; None: not known."""
-        return dlbench_asked.wrong(self.path, self.n_rows, self.n_samples, n_epochs)
+        return dlbench_asked.more_and_fewer(self.path, self.n_rows, self.n_samples, n_epochs)
 
     def clear(self):
         """This process's part."""
@@ -251,6 +251,7 @@ class Mark:
 
 
 def transported(path, since_ns, n):
+    """One end of a batch's way. n: 1 at one of them, so that each batch counts once."""
     found = _open.get(path)
     if found:
         add(found, TRANSPORT, since_ns, n)
@@ -280,6 +281,9 @@ class Samples:
 
     def gives_batches(self):
         return getattr(self.dataset, "__getitems__", None) is not None
+
+    def stamps_each(self):
+        return self.has_parts and not self.gives_batches()
 
     def __len__(self):
         return len(self.dataset)
@@ -311,8 +315,8 @@ class Samples:
     def __getitems__(self, indices):
         """What DataLoader asks for since torch 2.0: a batch."""
         row, asked, rings = (_open.get(self.board.path) or self.board.map())[:3]
-        if not hasattr(indices, "__len__"):
-            indices = list(indices)
+        if type(indices) is not list and not (self.gives_batches() and hasattr(indices, "__getitem__")):
+            indices = list(indices)  # iterated once: that may draw them
         if asked:
             asked.note(indices)
         if not self.board.is_watched or row[GOT_NS] * len(indices) <= row[GOT] * LONG_BATCH_NS:
@@ -327,7 +331,6 @@ class Samples:
             return self.together(indices)
         if self.has_parts:
             return [self.one(i, rings) for i in indices]
-        indices = list(indices)
         # A sample of tokens takes 10 us, and a stamp between samples about 5: a batch of them shares one. Slow ones are told of one by one,
         # and at the latest after MOST_TOGETHER where they become slow.
         out, dataset, n = [], self.dataset, self.n_together

@@ -24,9 +24,9 @@
 #define DELIVER_NS (2 * DLB_NS_PER_S)
 #define MIN_DELIVERED 8
 #define N_PINGS 101
-/* How long the account of the stamps may take; and of an interpreter that still loads a batch, of
- * which a cell may have many that hang. */
-#define STATS_NS DLB_NS_PER_S
+/* How long the account of the stamps may take, in which the interpreter counts up to 2^24 indices;
+ * and of an interpreter that still loads a batch, of which a cell may have many that hang. */
+#define STATS_NS (2 * DLB_NS_PER_S)
 #define BUSY_STATS_NS (100 * DLB_NS_PER_MS)
 
 struct torch {

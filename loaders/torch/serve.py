@@ -355,7 +355,7 @@ class Server:
 
             out["names"] = track(board.names, self.source.decodes)
         if board and board.n_samples and self.n_epochs and self.iterator is None and not self.source.iterable:
-            wrong = board.wrong(self.n_epochs)
+            wrong = board.more_and_fewer(self.n_epochs)
             out["once"] = {"epochs": self.n_epochs, "more": wrong[0], "fewer": wrong[1]} if wrong else None
         self.tell(READY, out)
 
@@ -366,9 +366,9 @@ class Server:
         self.is_ahead, self.foreseen_ns = False, foreseen_ns if has_more and foreseen_ns != FOREVER else None
 
     def answer_ahead(self):
-        """Answers the foreseen question if it is time and no question is there. One that comes at once is not there yet."""
-        left_ns = max(self.foreseen_ns - time.monotonic_ns(), 0) if self.foreseen_ns else 0
-        if self.foreseen_ns == 0 or not select.select([self.channel], [], [], left_ns / 1e9)[0]:
+        """Answers the foreseen question if it is time and no question is there."""
+        left_ns = max(self.foreseen_ns - time.monotonic_ns(), 0)
+        if not select.select([self.channel], [], [], left_ns / 1e9)[0]:
             self.next()
             self.is_ahead, self.foreseen_ns = True, None
 

@@ -35,7 +35,7 @@ board.add(dlbench_stamps.GETITEM, 0)
 dlbench_stamps.Samples(board, range(4))[2]
 torch.utils.data._info[0] = None
 dlbench_stamps._open.clear()
-assert set(board.read()) == {(0, 0)} and board.wrong(0) == (0, 0)
+assert set(board.read()) == {(0, 0)} and board.more_and_fewer(0) == (0, 0)
 PY
 
 # --- a worker's own row; its user's data set
@@ -196,12 +196,33 @@ def asked(*indices):
     samples.__getitems__(indices[:3])
     for i in indices[3:]:
         samples[i]
-    return board.wrong(1)
+    return board.more_and_fewer(1)
 assert asked(Integer(0), 1, Integer(2)) == (0, 0)
 assert asked(Integer(0), 1, Integer(2), Integer(2)) == (1, 0)
 assert asked(0, 0, 1) == (1, 1) and asked(0, 0, 0, 1, 1) == (2, 1) and asked(1) == (0, 2)
-for odd in "a key", -1, 3, 1 << 40, 0.5, (1, 2):
+for odd in "a key", -1, 3, (1 << 31) - 1, 1 << 40, 0.5, (1, 2):
     assert asked(0, 1, 2, odd) is None, odd
+PY
+
+# --- what gives the indices of a batch is iterated once; a data set that takes batches gets what the sampler gave
+holds <<'PY'
+import dlbench_stamps
+class Drawn:
+    n = 0
+    def __len__(self):
+        return 2
+    def __iter__(self):
+        Drawn.n += 1
+        return iter([0, 1])
+class Whole:
+    def __getitems__(self, indices):
+        return indices
+board = dlbench_stamps.Board("stamps", 0, 2)
+for dataset, has_parts in (range(2), False), (range(2), True), (Whole(), False):
+    assert dlbench_stamps.Samples(board, dataset, has_parts).__getitems__(Drawn()) == [0, 1]
+assert Drawn.n == 3 and board.more_and_fewer(3) == (0, 0)
+given = (0, 1)
+assert dlbench_stamps.Samples(board, Whole()).__getitems__(given) is given and board.more_and_fewer(4) == (0, 0)
 PY
 
 # --- what a row's processes were asked for follows each other in one log, which grows; beyond its room nobody knows
@@ -216,11 +237,13 @@ for row, numbers in (0, range(5)), (2, range(5, n // 2)), (2, range(n // 2, n)),
     samples = dlbench_stamps.Samples(board, range(n))
     for i in range(0, len(numbers), 1000):
         samples.__getitems__(numbers[i : i + 1000])
-assert board.wrong(1) == (7, 0) and board.wrong(2) == (0, n - 7)
-dlbench_asked.MOST = n
+assert board.more_and_fewer(1) == (7, 0) and board.more_and_fewer(2) == (0, n - 7)
+dlbench_asked.MOST = 3 * n
+dlbench_stamps._open.clear()
+board.map(2)
 for i in range(0, n, 1000):
     samples.__getitems__(range(i, min(i + 1000, n)))
-assert board.wrong(1) is None
+assert board.more_and_fewer(1) is None
 PY
 
 # --- what only has the name of something that DataLoader calls is refused before it is called
@@ -328,7 +351,7 @@ import dlbench_asked
 import dlbench_stamps
 from dlbench_stamps import GC, GETITEM, LOOP_GC
 board = dlbench_stamps.Board("stamps", 2, 3)
-dlbench_asked.Asked("stamps", 0).note([1])
+dlbench_asked.Asked("stamps", 0, 3).note([1])
 board.collected(time.monotonic_ns() - 10**6)
 with open("stamps", "rb") as file:
     assert file.read(board.n_words * 8) == bytes(board.n_words * 8)
@@ -338,7 +361,7 @@ board.collected(time.monotonic_ns() - 10**6)
 board.add(GETITEM, time.monotonic_ns())
 sums = board.read()
 assert [sums[i][0] for i in (GETITEM, GC, LOOP_GC)] == [1, 2, 1] and sums[GC][1] >= 2 * 10**6 <= 2 * sums[LOOP_GC][1]
-assert board.wrong(0) == (1, 0)
+assert board.more_and_fewer(0) == (1, 0)
 alone = dlbench_stamps.Board("alone", 0, 3)
 dlbench_stamps._open.clear()
 alone.collected(time.monotonic_ns())
@@ -358,26 +381,31 @@ for dataset, has_parts in (Nothing(), False), (Nothing(), True), (Together(), Fa
     assert Samples(board, dataset, has_parts).__getitems__([0, 1, 3]) == [None] * 3
     after = board.read()[GETITEM]
     assert after[0] - before[0] == 3 and after[1] > before[1]
-assert board.wrong(3) == (0, 1)
-shared, own, together = (dlbench_cost.measured(board, Samples(board, dataset, has_parts), 256) for dataset, has_parts in
-                         ((Nothing(), False), (Nothing(), True), (Together(), False)))
-one, other = dlbench_cost.measured(board, Samples(board, Nothing()), 1), dlbench_cost.measured(board, Nothing(), 1)
-assert 2 * shared.sample.apart < own.sample.close and 2 * together.sample.apart < own.sample.close < own.sample.apart
-assert one.sample.close == one.sample.apart > 2 * shared.sample.apart  # each has a stamp of its own there
-assert other.sample == other.stamp and 0 < other.stamp.close < other.stamp.apart and 0 < other.collection.close < other.collection.apart
-assert set(board.read()) == {(0, 0)} and board.wrong(0) == (0, 0)
-assert not any(isinstance(one, dlbench_stamps.Collections) for one in gc.callbacks)
+assert board.more_and_fewer(3) == (0, 1)
+def costs(dataset, has_parts, batch_size=256):
+    return dlbench_cost.measured(board, Samples(board, dataset, has_parts), batch_size)
+own, one = costs(Nothing(), True), costs(Nothing(), False, 1)
+for shared in costs(Nothing(), False), costs(Together(), False), costs(Together(), True):
+    assert shared.share and 0 < 2 * shared.sample.apart < own.sample.close < own.sample.apart
+assert not own.share and one.share and one.sample.apart > own.sample.close  # a batch of one has a stamp of its own
+other = dlbench_cost.measured(board, Nothing(), 1)
+assert other.sample == other.stamp and not other.share
+assert 0 < other.stamp.close < other.stamp.apart and 0 < other.collection.close < other.collection.apart
+assert set(board.read()) == {(0, 0)} and board.more_and_fewer(0) == (0, 0)
 
-# what comes more often than once in 0.1 ms of work finds its code in the caches
-window = [(0, 0)] * N
-assert own.frac(window) is None
-for stage, n, ns in (GETITEM, 19999, 10**9), (COLLATE, 2, 10**9), (NEXT, 3, 10**9), (GC, 5, 10**8), (LOOP_GC, 7, 10**8), (ON_CPU, 10**9, 10**9):
-    window[stage] = (n, ns)
-own, spent = dlbench_cost.Costs((1, 10), (2, 30), (3, 50)), (2 + 3) * 10 + (5 + 7) * 50
-own = dlbench_cost.Costs(*(dlbench_cost.Cost(*cost) for cost in own))
-assert abs(own.frac(window) - (19999 * 30 + spent) / (2 * 10**9)) < 1e-12
-window[GETITEM] = (20001, 10**9)
-assert abs(own.frac(window) - (20001 * 2 + spent) / (2 * 10**9)) < 1e-12
+# what other work there is between two stamps decides which cost counts more
+def frac(share, n_transforms):
+    window = [(0, 0)] * N + [(n_transforms, 10**9)]
+    for stage, n, ns in (GETITEM, 1000, 10**9), (COLLATE, 2, 10**9), (NEXT, 3, 10**9), (GC, 5, 10**8), (LOOP_GC, 7, 10**8), (ON_CPU, 10**9, 10**9):
+        window[stage] = (n, ns)
+    cost = dlbench_cost.Cost
+    return dlbench_cost.Costs(cost(100, 1100), cost(3, 50), cost(200, 3200), share).frac(window) * 2 * 10**9
+assert own.frac([(0, 0)] * N) is None
+APART_NS = dlbench_cost.APART_NS
+few, many = 2 * 10**9 / APART_NS - 1000 - 5, 3 * 2 * 10**9 / APART_NS - 1000 - 5
+for share, n, expected in ((False, few, 1000 * 3200 + (5 + few) * 1100), (False, many, 1000 * (200 + 1000) + (5 + many) * (100 + 1000 / 3)),
+                           (True, 0, 1000 * 3200 + 5 * 1100)):
+    assert abs(frac(share, n) - (expected + (5 + 7) * 50)) < 1, (share, n)
 PY
 
 # --- a batch is loaded when it is asked for, or when the question was said to come; one ahead, and none behind the last

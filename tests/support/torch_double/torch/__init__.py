@@ -85,14 +85,21 @@ class Numbers(list):
 
     tolist = list.copy
 
+    def min(self):
+        return min(self)
 
-def frombuffer(buffer, dtype):
-    return Numbers(memoryview(buffer).cast({int32: "i"}[dtype]))
+    def max(self):
+        return max(self)
+
+    def __add__(self, other):
+        return Numbers(a + b for a, b in zip(self, other, strict=True))
+
+
+def frombuffer(buffer, dtype, count, offset):
+    return Numbers(memoryview(buffer)[offset:].cast({int32: "i"}[dtype])[:count])
 
 
 def bincount(numbers, minlength=0):
-    if min(numbers) < 0:
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     counts = Numbers([0] * max(minlength, max(numbers) + 1))
     for i in numbers:
         counts[i] += 1
