@@ -26,12 +26,10 @@ class Cost(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """Of a stamp; of what is done for a sample, or for one of a batch that share a stamp; of the stamps of a collection of garbage."""
-
     stamp: Cost
-    collection: Cost
-    sample: Cost
-    share: bool
+    collection: Cost  # of garbage: its two stamps
+    sample: Cost  # all that is done for one
+    share: bool  # whether the samples of a batch share a stamp
 
     def frac(self, window):
         """What the stamps of a window took of the time of the workers' work; None: there was none."""
