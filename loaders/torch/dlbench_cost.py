@@ -12,7 +12,7 @@ from dlbench_stamps import COLLATE, GC, GETITEM, LOOP_GC, NEXT, WATCHED, Call, C
 
 APART_NS = 400000  # of work between two stamps, behind which they find as little in the caches as behind OTHERS
 OTHERS = 4 << 20  # bytes that are copied
-N_ROUNDS, N_CLOSE = 24, 100
+N_ROUNDS, N_CLOSE, N_TOGETHER = 24, 100, 4096
 
 
 class Cost(NamedTuple):
@@ -94,11 +94,11 @@ def of_samples(board, samples, batch_size):
     if stamped.stamps_each():
         rings = board.map()[2]
         return Pair(lambda: stamped.one(0, rings), lambda: bare[0])
-    indices = [0] * batch_size
+    indices = [0] * min(batch_size, N_TOGETHER)
     stamped.__getitems__(indices)  # from then on it is known how many share a stamp
     if samples.gives_batches():
-        return Pair(lambda: stamped.__getitems__(indices), lambda: bare.__getitems__(indices), batch_size)
-    return Pair(lambda: stamped.__getitems__(indices), lambda: [bare[i] for i in indices], batch_size)
+        return Pair(lambda: stamped.__getitems__(indices), lambda: bare.__getitems__(indices), len(indices))
+    return Pair(lambda: stamped.__getitems__(indices), lambda: [bare[i] for i in indices], len(indices))
 
 
 def medians(functions, n_calls, between):

@@ -370,7 +370,7 @@ PY
 
 # --- a sample has a stamp of its own where parts of it have one; what stamps cost is measured that way, and leaves nothing behind
 holds <<'PY'
-import gc
+import os
 import dlbench_cost
 import dlbench_stamps
 from dlbench_cost import Nothing, Together
@@ -387,6 +387,7 @@ def costs(dataset, has_parts, batch_size=256):
 own, one = costs(Nothing(), True), costs(Nothing(), False, 1)
 for shared in costs(Nothing(), False), costs(Together(), False), costs(Together(), True):
     assert shared.share and 0 < 2 * shared.sample.apart < own.sample.close < own.sample.apart
+assert costs(Nothing(), False, 1 << 30).share and os.path.getsize("stamps.asked0") < 1 << 21  # of large batches a part suffices
 assert not own.share and one.share and one.sample.apart > own.sample.close  # a batch of one has a stamp of its own
 other = dlbench_cost.measured(board, Nothing(), 1)
 assert other.sample == other.stamp and not other.share
