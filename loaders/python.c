@@ -28,8 +28,8 @@ static const struct dlb_opt python_opts[] = {
      FIELD(dataset),
      .def = "",
      .help = "Your own data set, for torch cells: \"train.py:make_dataset\" or "
-             "\"package.module:Class\"; empty: the one that PyTorch's users write for "
-             "dataset.format"},
+             "\"package.module:Class\". Without dataset.path it is all the data. Empty: the one "
+             "that PyTorch's users write for dataset.format"},
     {.key = "loader",
      .work = DLB_WORK_SAME, /* that it loads the same data is the user's claim */
      .stays = true,

@@ -17,6 +17,7 @@
 #include "reports/watch.h"
 #include "scenarios/compare/compare.h"
 #include "scenarios/compare/traceml.h"
+#include "scenarios/spec/own_code.h"
 #include "scenarios/spec/spec.h"
 
 #include <stdlib.h>
@@ -202,6 +203,7 @@ static int measure_both(const struct dlb_args *args, struct dlb_err *err)
         rc = rc ? rc : dlb_installed_load(cfgs[i], i ? args->beside[0] : args->path, err);
         if (!rc && dlb_config_has(args->cfg, "run.drop_caches"))
             rc = dlb_config_set(cfgs[i], "run.drop_caches=true", err);
+        rc = rc ? rc : dlb_own_code_apply(cfgs[i], err);
     }
     with.cfg = cfgs[0];
     with.cfg_b = cfgs[1];

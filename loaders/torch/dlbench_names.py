@@ -36,6 +36,9 @@ def named(spec, what, folder):
             place = getattr(module, "__file__", None) or place
             raise Refused("PYTHON_NAME", '%s = "%s": %s has no %s' % (what, spec, place, attribute))
         found = getattr(found, part)
+    if not callable(found):
+        kind = type(found).__name__
+        raise Refused("PYTHON_NAME", '%s = "%s": %s is of type %s: name a function or a class' % (what, spec, attribute, kind))
     return module, found
 
 

@@ -370,6 +370,7 @@ expect_json 'd["cells"][0]["epochs"][0]["samples"] == 14'
 refused E_PYTHON_NAME "${torch[@]}" --set python.dataset=train.py:nothing
 refused E_PYTHON_NAME "${torch[@]}" --set python.dataset=nothing.py:make
 refused E_PYTHON_NAME "${torch[@]}" --set python.dataset=make
+refused E_PYTHON_NAME "${torch[@]}" --set python.dataset=train.py:torch
 refused E_PYTHON_PACKAGE_MISSING "${torch[@]}" --set python.dataset=no_such_package:make
 refused E_PYTHON_PACKAGE_MISSING "${torch[@]}" --set python.dataset=lacks.py:make
 expect_err scikit-image
@@ -379,6 +380,11 @@ expect_err '"package.train:make"'
 run "$dlbench" run "${torch[@]}" --set python.dataset=train.v2.py:make --run-name dots --json
 expect_exit 0
 refused E_PYTHON_ONLY "${own[@]}" --set loader.kind=inline
+
+# --- without dataset.format and loader.kind, data of one's own are read by PyTorch
+run "$dlbench" run "${own[@]:4}" --run-name implied --json
+expect_exit 0
+expect_json 'd["config"]["loader.kind"] == "torch" and d["config"]["dataset.format"] == "python"'
 refused E_PYTHON_NO_TWIN "${torch[@]}"
 
 # --- what the code of a data set may do at a sample

@@ -464,8 +464,8 @@ PY
 
 # --- files whose names are no module's, or another one's, and the same under spawn
 mkdir one.d two.d
-echo 'value = 1' >one.d/train.v2.py
-echo 'value = 2' >two.d/train.v2.py
+echo 'def value(): return 1' >one.d/train.v2.py
+echo 'def value(): return 2' >two.d/train.v2.py
 echo 'class Mine: value = 3' >two.d/json.py
 cp "$DLB_SOURCE_DIR"/loaders/torch/*.py "$tmp"
 export PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double
@@ -480,7 +480,7 @@ def child(made, queue):
 
 if __name__ == "__main__":
     found = [named(spec, "it", os.getcwd())[1] for spec in ("one.d/train.v2.py:value", "two.d/train.v2.py:value", "two.d/json.py:Mine")]
-    assert found[:2] == [1, 2] and found[2].value == 3 and hasattr(json, "dumps")
+    assert [found[0](), found[1]()] == [1, 2] and found[2].value == 3 and hasattr(json, "dumps")
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     worker = context.Process(target=child, args=(found[2](), queue))

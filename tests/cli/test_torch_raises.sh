@@ -189,6 +189,49 @@ try:
 except Refused as why:
     assert why.code == "PYTHON_NAME" and "own.py:make_none" in str(why)
 
+# Several data sets or loaders, a class, a data set for a loader and the reverse are refused before a sample is read. A map-style data set
+# in place of a loader would iterate over samples without an end.
+import torch.utils.data as data
+from dlbench_returned import check, check_length
+
+
+class Map(data.Dataset):
+    def __getitem__(self, i):
+        return torch.zeros(4)
+
+
+class Stream(data.IterableDataset):
+    def __iter__(self):
+        return iter(())
+
+
+def is_refused(what, returned):
+    try:
+        check(returned, what, "own.py:make", data)
+    except Refused as why:
+        assert why.code == "PYTHON_NO_DATA" and what in str(why) and "own.py:make" in str(why)
+        return True
+    return False
+
+
+loader = data.DataLoader(Map())
+of_samples, of_batches = [Map(), Stream(), [(1, 2)], {0: 1}, {}, (torch.zeros(4), torch.zeros(4))], [loader, Stream(), [torch.zeros(4)], iter([])]
+neither = [Map, [Map(), Map()], (loader, loader), {"train": Map()}, "text", 7, os]
+for returned in of_samples:
+    assert not is_refused("python.dataset", returned), returned
+for returned in neither + [loader, iter([]), (i for i in "ab")]:
+    assert is_refused("python.dataset", returned), returned
+for returned in of_batches:
+    assert not is_refused("python.loader", returned), returned
+for returned in neither + [Map(), {}]:
+    assert is_refused("python.loader", returned), returned
+check_length([])
+try:
+    check_length(Map())
+    assert False
+except Refused as why:
+    assert why.code == "PYTHON_NO_DATA"
+
 
 class Iterator:
     def __init__(self, workers):
@@ -222,6 +265,8 @@ export PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double
 run "$dlbench" run "${torch[@]}" --set python.dataset=own.py:Mine --set python.args.how=stop
 expect_code E_PYTHON_RAISED
 expect_err 'sample 37: StopIteration at .*own.py:19 in __getitem__'
+run "$dlbench" run "${torch[@]}" --set python.loader=own.py:Mine
+expect_code E_PYTHON_NO_DATA
 run "$dlbench" run "${torch[@]}" --set python.loader=own.py:make_none
 expect_code E_PYTHON_NAME
 expect_err 'own.py:make_none'

@@ -58,7 +58,7 @@ DOORS = {
     "scenarios/ranks": {"gpu.h", "launcher.h", "link.h", "merge.h", "module.h", "ranks.h", "speaker.h", "team.h", "team_convert.h", "team_gen.h"},
     "scenarios/rules": {"judge.h", "rule.h"},
     "scenarios/run": {"child.h", "kept.h", "runner.h", "task.h", "trace_path.h"},
-    "scenarios/spec": {"axes.h", "embedded.h", "meaning.h", "rounds.h", "spec.h", "workload.h"},
+    "scenarios/spec": {"axes.h", "embedded.h", "meaning.h", "own_code.h", "rounds.h", "spec.h", "workload.h"},
     "scenarios/storage": {"fio.h", "sizing.h", "write_speed.h"},
     "scenarios/sweep": {"confirm.h"},
 }

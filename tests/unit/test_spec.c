@@ -1,4 +1,5 @@
 #include "core/base/json.h"
+#include "scenarios/spec/own_code.h"
 #include "scenarios/spec/spec.h"
 #include "tests/support/planned.h"
 
@@ -163,6 +164,46 @@ static void test_json_reading_never_invents(void **state)
     json_decref(doc);
 }
 
+static void test_own_code_without_a_path_is_all_the_data(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *settings[5];
+        const char *format, *kind; /* NULL: not set */
+    } rows[] = {
+        {{"python.dataset=a.py:make"}, "python", "torch"},
+        {{"python.loader=a.py:make"}, "python", "torch"},
+        {{"sweep.python.loader=[\"\", \"a.py:make\"]"}, "python", "torch"},
+        {{"python.dataset=a.py:make", "dataset.format=python"}, "python", "torch"},
+        {{"python.dataset=a.py:make", "loader.kind=threads"}, "python", "threads"},
+        {{"python.dataset=a.py:make", "dataset.format=files"}, "files", "torch"},
+        {{"python.dataset=a.py:make", "dataset.path=/data"}, NULL, NULL},
+        {{"python.dataset=a.py:make", "sweep.dataset.path=[\"/a\", \"/b\"]"}, NULL, NULL},
+        {{"python.dataset=a.py:make", "sweep.loader.kind=[\"torch\", \"threads\"]"},
+         "python",
+         NULL},
+        {{"loader.kind=torch"}, NULL, "torch"},
+        {{"python.interpreter=python3"}, NULL, NULL},
+    };
+    struct dlb_err err;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct dlb_config *cfg = config_of(rows[i].settings);
+        assert_int_equal(dlb_own_code_apply(cfg, &err), DLB_OK);
+        assert_int_equal(dlb_own_code_apply(cfg, &err), DLB_OK); /* once more changes nothing */
+        json_t *all = dlb_config_resolved(cfg);
+        assert_int_equal(dlb_config_has(cfg, "dataset.format"), rows[i].format != NULL);
+        assert_int_equal(dlb_config_has(cfg, "loader.kind"), rows[i].kind != NULL);
+        if (rows[i].format)
+            assert_string_equal(json_string_value(json_object_get(all, "dataset.format")),
+                                rows[i].format);
+        if (rows[i].kind)
+            assert_string_equal(json_string_value(json_object_get(all, "loader.kind")),
+                                rows[i].kind);
+        json_decref(all);
+        dlb_config_free(cfg);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +215,7 @@ int main(void)
         cmocka_unit_test(test_null_means_default),
         cmocka_unit_test(test_json_is_checked),
         cmocka_unit_test(test_json_reading_never_invents),
+        cmocka_unit_test(test_own_code_without_a_path_is_all_the_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,16 @@
+/* Data that only the user's own Python code knows: what naming that code says of the other options.
+ *
+ * Floor 4. Control thread. */
+#ifndef DLB_SCENARIOS_SPEC_OWN_CODE_H
+#define DLB_SCENARIOS_SPEC_OWN_CODE_H
+
+#include "core/base/config.h"
+#include "core/base/err.h"
+
+/* Where python.dataset or python.loader is set and no dataset.path is, there are no other data:
+ * sets dataset.format = "python" and loader.kind = "torch", each unless it was set. With a path,
+ * PyTorch's cells run the code, and dlbench's own loaders read the path. `cfg`: with the groups of
+ * a spec. */
+int dlb_own_code_apply(struct dlb_config *cfg, struct dlb_err *err);
+
+#endif
