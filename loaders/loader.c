@@ -293,7 +293,9 @@ int dlb_loader_check_reads(const struct dlb_loader_opts *opts, const struct dlb_
 
     if (format->elsewhere && (opts->kind == 0 || dlb_loaders[opts->kind - 1] != &dlb_ld_torch))
         return dlb_fail(err, DLB_ERR_PYTHON_ONLY, NULL, DLB_NO_OFFSET,
-                        "dataset.format = \"%s\" needs loader.kind = \"torch\"", format->name);
+                        "data of format \"%s\" are read by your own code in Python: set "
+                        "loader.kind = \"torch\"",
+                        format->name);
     if (opts->io != DLB_READ_URING)
         return DLB_OK;
     if (iterable)

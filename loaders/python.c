@@ -38,7 +38,8 @@ static const struct dlb_opt python_opts[] = {
      FIELD(loader),
      .def = "",
      .help = "Your own loader, for torch cells: \"train.py:make_loader\" is called with the "
-             "settings that it has parameters for, and returns what iterates over batches"},
+             "settings that it has parameters for, and returns what iterates over batches. Without "
+             "dataset.path nothing else is needed"},
     {.key = "args",
      .needs = DLB_NEEDS_TORCH,
      .type = DLB_OPT_TABLE,

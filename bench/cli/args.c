@@ -5,7 +5,6 @@
 #include "core/base/escape.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
-#include "scenarios/spec/own_code.h"
 #include "scenarios/spec/spec.h"
 #include "scenarios/spec/workload.h"
 
@@ -379,8 +378,6 @@ int dlb_args_parse(const struct dlb_verb *verb, int argc, char **argv, struct dl
         status = pass(verb, argc, argv, PHASE_FILES, out, err);
     if (status == DLB_OK)
         status = pass(verb, argc, argv, PHASE_OPTIONS, out, err);
-    if (status == DLB_OK && !verb->groups)
-        status = dlb_own_code_apply(out->cfg, err);
     if (status == DLB_OK && out->resume &&
         (out->run_name || out->overwrite || out->dry_run || out->trace))
         return dlb_fail(err, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, "--resume", DLB_NO_OFFSET,

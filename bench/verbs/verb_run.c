@@ -1,9 +1,15 @@
 /* `dlbench run`: continues in bench/experiment/experiment.c with scenarios/sweep/sc_run.c. */
+#include "bench/cli/print.h"
 #include "bench/cli/verb.h"
 #include "bench/experiment/experiment.h"
+#include "scenarios/spec/own_code.h"
 
 static int run(const struct dlb_args *args)
 {
+    struct dlb_err err;
+
+    if (dlb_own_code_apply(args->cfg, &err))
+        return dlb_print_err(&err);
     return dlb_experiment_run(args, dlb_scenario_by_name("run"));
 }
 

@@ -7,6 +7,7 @@
 #include "bench/cli/verb.h"
 #include "bench/experiment/experiment.h"
 #include "core/base/say.h"
+#include "scenarios/spec/own_code.h"
 #include "scenarios/spec/spec.h"
 
 #include <stdio.h>
@@ -43,6 +44,8 @@ static int run(const struct dlb_args *args)
                        "'sweep.KEY=[A, B]', or measure the one cell with `dlbench run`");
         return dlb_print_err(&err);
     }
+    if (dlb_own_code_apply(args->cfg, &err))
+        return dlb_print_err(&err);
     return dlb_experiment_run(args, dlb_scenario_by_name("sweep"));
 }
 

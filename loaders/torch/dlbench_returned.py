@@ -1,12 +1,33 @@
 """What the user's functions returned: one data set or one loader, or why it is neither. Part of loaders/torch/serve.py."""
 
+import itertools
 from collections.abc import Mapping
 
 from dlbench_errors import Refused
 
+MOST_FIELDS = 4  # images, labels, weights, ...: a tuple of so many arrays is one data set in parts
+
 
 class Other(Exception):
     """In place of what the function is to return: what that is, and what to do."""
+
+
+def kind(returned):
+    return "an object of type %s" % type(returned).__name__
+
+
+def is_loader(returned, data):
+    """Whether it is DataLoader, or webdataset's pipeline behind one."""
+    stages = getattr(returned, "pipeline", None)
+    return isinstance(returned, data.DataLoader) or (isinstance(stages, list) and any(isinstance(one, data.DataLoader) for one in stages))
+
+
+def is_in_parts(returned):
+    """(images, labels): fewer arrays than each has rows."""
+    if not isinstance(returned, tuple) or not 2 <= len(returned) <= MOST_FIELDS:
+        return False
+    rows = {shape[0] if shape else 0 for shape in (tuple(getattr(one, "shape", ())) for one in returned)}
+    return len(rows) == 1 and rows.pop() > MOST_FIELDS
 
 
 def check_single(returned, data):
@@ -21,46 +42,62 @@ def check_single(returned, data):
 
 
 def dictionary(returned):
-    return Other("a dictionary with %s" % ", ".join(map(repr, list(returned)[:4])), "return one of its values")
+    names = ", ".join(repr(one)[:40] for one in itertools.islice(returned, 4))
+    return Other("a dictionary with %s" % names, "return one of its values")
 
 
 def check_samples(returned, data):
     """That DataLoader can read it."""
     check_single(returned, data)
-    kind = "an object of type %s" % type(returned).__name__
-    if isinstance(returned, data.DataLoader):
-        raise Other(kind, "the function that makes a DataLoader is named by python.loader")
-    if isinstance(returned, Mapping) and len(returned) > 0 and 0 not in returned:
-        raise dictionary(returned)
-    if not isinstance(returned, data.IterableDataset) and not hasattr(returned, "__getitem__"):
-        raise Other(kind, "return a Dataset, with __getitem__ and __len__, or an IterableDataset; what gives batches is named by python.loader")
+    if is_loader(returned, data):
+        raise Other(kind(returned), "the function that makes a loader is named by python.loader")
+    if is_in_parts(returned):
+        raise Other("a tuple of %d arrays" % len(returned), "torch.utils.data.TensorDataset makes a data set of them")
+    if not isinstance(returned, data.IterableDataset) and not any(hasattr(returned, name) for name in ("__getitem__", "__getitems__")):
+        raise Other(kind(returned), "return a Dataset, with __getitem__ and __len__, or an IterableDataset; what gives batches is named by python.loader")
 
 
-def check_batches(returned, data):
-    """That it iterates over batches. A map-style data set would do so over samples, without an end."""
+def check_batches(returned, data, counts):
+    """That it iterates over batches. A map-style data set would do so over samples, often without an end. counts: python.count is set."""
     check_single(returned, data)
-    kind = "an object of type %s" % type(returned).__name__
     if isinstance(returned, Mapping):
         raise dictionary(returned)
-    if isinstance(returned, data.Dataset) and not hasattr(returned, "__iter__"):
-        raise Other(kind, "the function that makes a data set is named by python.dataset")
     if not hasattr(returned, "__iter__") and not hasattr(returned, "__getitem__"):
-        raise Other(kind, "return what iterates over batches")
+        raise Other(kind(returned), "return what iterates over batches")
+    gives_samples = hasattr(type(returned), "__getitem__") and not isinstance(returned, (list, tuple, data.IterableDataset))
+    if gives_samples and not counts:
+        advice = "it has __getitem__: name the function of a data set by python.dataset, or count the samples of its items by python.count"
+        raise Other(kind(returned), advice)
 
 
-CHECKS = {"python.dataset": check_samples, "python.loader": check_batches}
+def refused(what, spec, other):
+    return Refused("PYTHON_NO_DATA", '%s = "%s" returned %s: %s' % (what, spec, *other.args))
 
 
-def check(returned, what, spec, data):
-    """what: "python.dataset" or "python.loader", whose value is spec."""
+def check_dataset(returned, spec, data):
+    """spec: the value of python.dataset."""
     try:
-        CHECKS[what](returned, data)
+        check_samples(returned, data)
     except Other as other:
-        raise Refused("PYTHON_NO_DATA", '%s = "%s" returned %s: %s' % (what, spec, *other.args)) from None
+        raise refused("python.dataset", spec, other) from None
 
 
-def check_length(dataset):
-    """Of data whose samples DataLoader numbers itself."""
+def check_loader(returned, spec, data, counts):
+    """spec: the value of python.loader."""
+    try:
+        check_batches(returned, data, counts)
+    except Other as other:
+        raise refused("python.loader", spec, other) from None
+
+
+def check_numbered(dataset, spec):
+    """That samples have the numbers which DataLoader makes up where no sampler is named: from 0 to a length."""
     if not hasattr(dataset, "__len__"):
-        name = type(dataset).__name__
-        raise Refused("PYTHON_NO_DATA", "%s has no __len__: add it, name a sampler, or make it an IterableDataset" % name)
+        raise refused("python.dataset", spec, Other(kind(dataset), "it has no __len__: add it, name a sampler, or make it an IterableDataset"))
+    if isinstance(dataset, Mapping) and len(dataset) > 0:
+        try:
+            is_numbered = 0 in dataset
+        except Exception:  # it takes names alone
+            is_numbered = False
+        if not is_numbered:
+            raise refused("python.dataset", spec, dictionary(dataset))

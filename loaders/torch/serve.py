@@ -36,7 +36,7 @@ import traceback
 from dlbench_batches import Batches, Count, Pages
 from dlbench_errors import Refused, describe
 from dlbench_names import BESIDE, accepted, arguments, beside, called, named
-from dlbench_returned import check, check_length
+from dlbench_returned import check_dataset, check_loader, check_numbered
 
 EPOCH, NEXT, STOP, WINDOW, STATS, PING = 1, 2, 3, 4, 5, 6
 READY, FAILED, BEGUN, BATCH, END = 1, 2, 3, 4, 5
@@ -92,7 +92,7 @@ class Source:
             if get("python.dataset"):
                 module, make = named(get("python.dataset"), "python.dataset", setup["folder"])
                 dataset = called(make, "python.dataset", get("python.dataset"), self.args)
-                check(dataset, "python.dataset", get("python.dataset"), torch.utils.data)
+                check_dataset(dataset, get("python.dataset"), torch.utils.data)
                 extras, self.made = beside(module, dataset)
                 self.given = [name for name in BESIDE if name in extras]
             else:
@@ -119,7 +119,7 @@ class Source:
         given = accepted(make, settings, self.args)
         self.accepted = sorted(given)
         loader = called(make, "python.loader", spec, dict(given, **self.args))
-        check(loader, "python.loader", spec, self.torch.utils.data)
+        check_loader(loader, spec, self.torch.utils.data, bool(self.setup["settings"].get("python.count")))
         return loader
 
     def data_loader(self, dataset, extras):
@@ -137,7 +137,7 @@ class Source:
         else:
             has_sampler = extras.get("sampler") is not None or extras.get("batch_sampler") is not None
             if not has_sampler:
-                check_length(dataset)
+                check_numbered(dataset, self.setup["settings"].get("python.dataset"))
             with contextlib.suppress(TypeError) if has_sampler else contextlib.nullcontext():  # only DataLoader's own sampler needs it
                 self.n_samples = len(dataset)
             if self.setup["world"] > 1 and not has_sampler:

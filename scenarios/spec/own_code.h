@@ -7,10 +7,11 @@
 #include "core/base/config.h"
 #include "core/base/err.h"
 
-/* Where python.dataset or python.loader is set and no dataset.path is, there are no other data:
- * sets dataset.format = "python" and loader.kind = "torch", each unless it was set. With a path,
- * PyTorch's cells run the code, and dlbench's own loaders read the path. `cfg`: with the groups of
- * a spec. */
+/* Where python.dataset or python.loader names code and no dataset.path is set, there are no other
+ * data: sets dataset.format = "python" and loader.kind = "torch", each unless it was set. With a
+ * path, PyTorch's cells run the code, and dlbench's own loaders read the path. For what measures a
+ * configuration: verbs that take a path or write one do without. `cfg`: with the groups of a spec.
+ */
 int dlb_own_code_apply(struct dlb_config *cfg, struct dlb_err *err);
 
 #endif

@@ -385,6 +385,8 @@ refused E_PYTHON_ONLY "${own[@]}" --set loader.kind=inline
 run "$dlbench" run "${own[@]:4}" --run-name implied --json
 expect_exit 0
 expect_json 'd["config"]["loader.kind"] == "torch" and d["config"]["dataset.format"] == "python"'
+run "$dlbench" gen --set python.dataset=train.py:make
+expect_code E_DATASET_PATH_NOT_SET
 refused E_PYTHON_NO_TWIN "${torch[@]}"
 
 # --- what the code of a data set may do at a sample

@@ -190,9 +190,10 @@ except Refused as why:
     assert why.code == "PYTHON_NAME" and "own.py:make_none" in str(why)
 
 # Several data sets or loaders, a class, a data set for a loader and the reverse are refused before a sample is read. A map-style data set
-# in place of a loader would iterate over samples without an end.
+# in place of a loader would iterate over samples, often without an end.
+import collections
 import torch.utils.data as data
-from dlbench_returned import check, check_length
+from dlbench_returned import check_dataset, check_loader, check_numbered
 
 
 class Map(data.Dataset):
@@ -200,37 +201,62 @@ class Map(data.Dataset):
         return torch.zeros(4)
 
 
+class Walked(Map):
+    def __iter__(self):
+        return iter([torch.zeros(4)])
+
+
+class Together:
+    def __getitems__(self, indices):
+        return [torch.zeros(4) for _ in indices]
+
+
 class Stream(data.IterableDataset):
+    def __init__(self, *pipeline):
+        self.pipeline = list(pipeline)
+
     def __iter__(self):
         return iter(())
 
 
-def is_refused(what, returned):
+class Names(collections.UserDict):
+    def __contains__(self, key):
+        raise TypeError("not a name")
+
+
+def is_refused(check, *args):
     try:
-        check(returned, what, "own.py:make", data)
+        check(*args)
     except Refused as why:
-        assert why.code == "PYTHON_NO_DATA" and what in str(why) and "own.py:make" in str(why)
+        assert why.code == "PYTHON_NO_DATA" and "own.py:make" in str(why)
         return True
     return False
 
 
-loader = data.DataLoader(Map())
-of_samples, of_batches = [Map(), Stream(), [(1, 2)], {0: 1}, {}, (torch.zeros(4), torch.zeros(4))], [loader, Stream(), [torch.zeros(4)], iter([])]
-neither = [Map, [Map(), Map()], (loader, loader), {"train": Map()}, "text", 7, os]
-for returned in of_samples:
-    assert not is_refused("python.dataset", returned), returned
-for returned in neither + [loader, iter([]), (i for i in "ab")]:
-    assert is_refused("python.dataset", returned), returned
-for returned in of_batches:
-    assert not is_refused("python.loader", returned), returned
-for returned in neither + [Map(), {}]:
-    assert is_refused("python.loader", returned), returned
-check_length([])
-try:
-    check_length(Map())
-    assert False
-except Refused as why:
-    assert why.code == "PYTHON_NO_DATA"
+def refuses_samples(returned):
+    return is_refused(check_dataset, returned, "own.py:make", data)
+
+
+def refuses_batches(returned, counts=False):
+    return is_refused(check_loader, returned, "own.py:make", data, counts)
+
+
+loader, rows = data.DataLoader(Map()), torch.zeros(100, 4)
+neither = [Map, [Map(), Map()], (loader, loader), "text", 7, os]
+for returned in [Map(), Walked(), Together(), Stream(), [(1, 2)], {0: 1}, (torch.zeros(4), torch.zeros(4)), [rows, rows], (rows,)]:
+    assert not refuses_samples(returned), returned
+for returned in neither + [loader, Stream(loader), iter([]), (i for i in "ab"), (rows, torch.zeros(100))]:
+    assert refuses_samples(returned), returned
+for returned in [loader, Stream(loader), Stream(), [torch.zeros(4)], iter([])]:
+    assert not refuses_batches(returned), returned
+for returned in neither + [{"train": loader}, {}]:
+    assert refuses_batches(returned) and refuses_batches(returned, True), returned
+for returned in [Map(), Walked()]:
+    assert refuses_batches(returned) and not refuses_batches(returned, True), returned
+for returned in [Map(), {"a": 1}, Names({"a": 1})]:
+    assert is_refused(check_numbered, returned, "own.py:make"), returned
+for returned in [[], {}, {0: 1}]:
+    assert not is_refused(check_numbered, returned, "own.py:make"), returned
 
 
 class Iterator:

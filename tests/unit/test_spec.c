@@ -182,6 +182,8 @@ static void test_own_code_without_a_path_is_all_the_data(void **state)
         {{"python.dataset=a.py:make", "sweep.loader.kind=[\"torch\", \"threads\"]"},
          "python",
          NULL},
+        {{"python.dataset=a.py:make", "python.dataset="}, NULL, NULL},
+        {{"python.dataset=a.py:make", "dataset.path="}, "python", "torch"},
         {{"loader.kind=torch"}, NULL, "torch"},
         {{"python.interpreter=python3"}, NULL, NULL},
     };
