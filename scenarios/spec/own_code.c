@@ -4,7 +4,7 @@
 #include "scenarios/spec/spec.h"
 
 #include <jansson.h>
-#include <string.h>
+#include <stdbool.h>
 
 static bool sweeps(const struct dlb_config *cfg, const char *key)
 {
