@@ -165,12 +165,15 @@ struct dlb_reader {
     int (*read)(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
                 struct dlb_err *err);
 
-    /* Map-style, optional, of samples that are in memory, so that nothing can fail or be waited
-     * for, and so short that a call and a time stamp for each would take a share of their time: the
-     * bytes of n samples, back to back, to dst, and their labels, as so many calls of read. Called
-     * only where all samples are of one size, so that total_bytes is n_samples times
-     * max_sample_bytes. */
-    void (*read_many)(void *rd, const uint64_t *index, uint32_t n, uint8_t *dst, uint32_t *label);
+    /* Map-style, optional, of samples in memory or in a map of a file, which are so short that a
+     * call and a time stamp for each would take a share of their time: the bytes of n samples, back
+     * to back, to dst, and their labels, as so many calls of read. Returns for how many of them,
+     * from the first on, this was done: 0 where it is not possible or a sample cannot be had. Then
+     * they are read one by one, and read says what is wrong. Called only where all samples are of
+     * one size, so that total_bytes is n_samples times max_sample_bytes. Unless the format is
+     * synthetic, all bytes count as read from storage. */
+    uint32_t (*read_many)(void *rd, const uint64_t *index, uint32_t n, uint8_t *dst,
+                          uint32_t *label);
 
     /* Map-style, optional, for loaders that read many samples at once. locate says where the sample
      * lies; assemble makes the sample of its pieces, one for each extent and as long. Any number of

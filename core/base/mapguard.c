@@ -228,6 +228,11 @@ static bool is_cut(const struct dlb_map *map, uint64_t end_bytes)
            file_bytes < end_bytes;
 }
 
+bool dlb_map_is_cut(const struct dlb_map *map)
+{
+    return is_cut(map, map->n_bytes);
+}
+
 int dlb_map_copy(const struct dlb_map *map, void *dst, uint64_t offset_bytes, size_t n_bytes,
                  struct dlb_err *err)
 {

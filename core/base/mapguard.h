@@ -53,4 +53,9 @@ int dlb_map_copy(const struct dlb_map *map, void *dst, uint64_t offset_bytes, si
  * zeros. */
 bool dlb_map_suspect(const struct dlb_map *map, uint64_t end_bytes);
 
+/* Whether the file is shorter than the map by now; asks for its size. A file that is cut within a
+ * page reads as zeros up to the end of that page, without a fault: bytes read in place of which the
+ * last one is zero may be such. */
+bool dlb_map_is_cut(const struct dlb_map *map);
+
 #endif

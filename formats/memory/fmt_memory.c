@@ -155,8 +155,8 @@ static int memory_read(void *rd, uint64_t index, struct dlb_dest dest, struct dl
     return DLB_OK;
 }
 
-static void memory_read_many(void *rd, const uint64_t *index, uint32_t n, uint8_t *dst,
-                             uint32_t *label)
+static uint32_t memory_read_many(void *rd, const uint64_t *index, uint32_t n, uint8_t *dst,
+                                 uint32_t *label)
 {
     const struct memory *ds = ((struct memory_reader *)rd)->ds;
 
@@ -168,6 +168,7 @@ static void memory_read_many(void *rd, const uint64_t *index, uint32_t n, uint8_
         memcpy(dst, ds->data + index[i] * ds->n_columns, ds->row_bytes);
         label[i] = (uint32_t)(index[i] % ds->n_classes);
     }
+    return n;
 }
 
 static const struct dlb_reader memory_reader = {

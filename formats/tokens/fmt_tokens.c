@@ -12,6 +12,7 @@
 #include "core/base/rng.h"
 #include "formats/codec.h"
 #include "formats/tokens/tokens.h"
+#include "formats/tokens/windows.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -231,6 +232,8 @@ static uint32_t file_of(const struct dlb_tokens_files *files, uint64_t index)
 {
     uint32_t low = 0, high = files->n;
 
+    if (index >= files->n_samples)
+        DLB_BUG("sample beyond the data set");
     while (high - low > 1) { /* looks for the last file that begins at or before the sample */
         uint32_t mid = low + (high - low) / 2;
         if (files->file[mid].first_sample <= index)
@@ -308,8 +311,6 @@ static int tokens_read(void *rd, uint64_t index, struct dlb_dest dest, struct dl
     const struct tokens *ds = reader->ds;
     int rc;
 
-    if (index >= ds->files.n_samples)
-        DLB_BUG("sample beyond the data set");
     uint32_t number = file_of(&ds->files, index);
     const struct dlb_tokens_file *file = &ds->files.file[number];
     uint8_t *dst = sample_place(reader, dest, file, err);
@@ -325,6 +326,27 @@ static int tokens_read(void *rd, uint64_t index, struct dlb_dest dest, struct dl
     }
     describe(ds, file, index, dst, out);
     return rc;
+}
+
+static uint32_t tokens_read_many(void *rd, const uint64_t *index, uint32_t n, uint8_t *dst,
+                                 uint32_t *label)
+{
+    const struct tokens *ds = ((struct tokens_reader *)rd)->ds;
+    struct dlb_tokens_window window[DLB_TOKENS_AT_ONCE];
+
+    if (ds->access != DLB_ACCESS_MMAP || ds->files.layout == DLB_TOKENS_MEGATRON)
+        return 0;
+    n = n < DLB_TOKENS_AT_ONCE ? n : DLB_TOKENS_AT_ONCE;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t number = file_of(&ds->files, index[i]);
+        const struct dlb_tokens_file *file = &ds->files.file[number];
+        uint64_t first = first_token(ds, file, index[i]);
+        window[i] =
+            (struct dlb_tokens_window){.map = &ds->opened[number].map,
+                                       .offset_bytes = file->data_at + first * ds->token_bytes};
+        label[i] = 0;
+    }
+    return dlb_tokens_copy(window, n, ds->sample_bytes, dst) ? n : 0;
 }
 
 static void tokens_whereabouts(const void *state, uint64_t number, char *path, size_t n_path)
@@ -347,8 +369,6 @@ static int tokens_locate(void *rd, uint64_t index, struct dlb_located *out, stru
     const struct tokens *ds = ((struct tokens_reader *)rd)->ds;
     (void)err;
 
-    if (index >= ds->files.n_samples)
-        DLB_BUG("sample beyond the data set");
     uint32_t number = file_of(&ds->files, index);
     const struct dlb_tokens_file *file = &ds->files.file[number];
     struct dlb_extent extent = {.fd = ds->io->fd(ds->opened[number].handle),
@@ -422,6 +442,7 @@ static const struct dlb_reader tokens_reader = {
     .open = tokens_reader_open,
     .close = tokens_reader_close,
     .read = tokens_read,
+    .read_many = tokens_read_many,
     .whereabouts = tokens_whereabouts,
     .files = tokens_files,
     .locate = tokens_locate,

@@ -34,12 +34,12 @@ void dlb_filling_publish(struct dlb_worker *worker, uint64_t at, uint64_t nth, u
 uint64_t dlb_filling_note(struct dlb_worker *worker, struct dlb_filling *fill, uint64_t index,
                           uint32_t label, size_t n_bytes, uint64_t now_ns);
 
-/* How many short samples in memory this worker reads at once (dlb_reader.read_many); 0: it reads
- * one by one. */
+/* How many short samples this worker reads at once, at most (dlb_reader.read_many); 0: it reads one
+ * by one. */
 uint32_t dlb_many_at_once(const struct dlb_worker *worker);
 
 /* Reads up to n samples of the epoch, from position `first` on, to the slot. Returns how many they
- * were. */
+ * were; after 0 this worker reads one by one. */
 uint32_t dlb_many_fill(struct dlb_worker *worker, struct dlb_filling *fill, uint64_t first,
                        uint32_t n);
 

@@ -26,17 +26,24 @@ uint32_t dlb_many_at_once(const struct dlb_worker *worker)
     if (!job->dataset->format->reader->read_many || worker->async || !are_plain(job) || each == 0 ||
         each > MANY_BYTES)
         return 0;
+    if (worker->setup.trace && !job->dataset->format->synthetic) /* it shows each read by itself */
+        return 0;
     uint64_t n = AT_ONCE_BYTES / each;
     return (uint32_t)(n < MOST_AT_ONCE ? n : MOST_AT_ONCE);
 }
 
-/* Each sample counts with the mean: a sum is exact. */
-static void meter(const struct dlb_worker_setup *setup, const uint64_t *index, uint32_t n,
-                  uint64_t start_ns, uint64_t end_ns)
+/* Each sample counts with the mean, unless one was slow: a sum is exact. From memory none is. */
+static void meter(struct dlb_worker *worker, const uint64_t *index, uint32_t n, uint64_t start_ns,
+                  uint64_t end_ns)
 {
+    const struct dlb_worker_setup *setup = &worker->setup;
     struct dlb_worker_report *report = setup->report;
+    struct dlb_hist *read = &dlb_worker_report_meters(report)->stage[DLB_WS_READ];
     uint64_t from_ns = start_ns, each_ns = (end_ns - start_ns) / n;
-    dlb_hist_share(&dlb_worker_report_meters(report)->stage[DLB_WS_READ], end_ns - start_ns, n);
+    if (setup->job->dataset->format->synthetic)
+        dlb_hist_share(read, end_ns - start_ns, n);
+    else
+        dlb_quick_count(&worker->quick, read, end_ns - start_ns, n);
     for (uint32_t i = 0; setup->trace && i < n; i++, from_ns += each_ns) {
         dlb_trace_at_sample(setup->trace, index[i]);
         dlb_trace_add(setup->trace, DLB_WS_READ, report->in_window, from_ns,
@@ -46,26 +53,40 @@ static void meter(const struct dlb_worker_setup *setup, const uint64_t *index, u
         dlb_live_end(&setup->live->blocked, end_ns - start_ns);
 }
 
+/* Where one may be slow, so many that it is seen (loaders/worker/quick.h). */
+static uint32_t group_of(const struct dlb_worker *worker)
+{
+    uint32_t n = worker->n_at_once;
+    if (!worker->setup.job->dataset->format->synthetic && n > worker->quick.n)
+        n = worker->quick.n;
+    return n;
+}
+
 uint32_t dlb_many_fill(struct dlb_worker *worker, struct dlb_filling *fill, uint64_t first,
                        uint32_t n)
 {
     const struct dlb_dataset *ds = worker->setup.job->dataset;
-    struct dlb_worker_report *report = worker->setup.report;
+    struct dlb_worker_meters *meters = dlb_worker_report_meters(worker->setup.report);
     size_t each = (size_t)ds->shape.max_sample_bytes;
     uint64_t index[MOST_AT_ONCE];
-    uint32_t label[MOST_AT_ONCE];
+    uint32_t label[MOST_AT_ONCE], most = group_of(worker);
 
-    n = n < worker->n_at_once ? n : worker->n_at_once;
+    n = n < most ? n : most;
     if (n == 0 || fill->slots->payload_bytes - fill->used_bytes < n * each)
         DLB_BUG("a batch of samples of one size does not fit its slot");
     for (uint32_t i = 0; i < n; i++)
         index[i] = dlb_sampler_index(worker->setup.sampler, first + i);
     dlb_filling_publish(worker, index[0], 0, fill->done_ns);
-    ds->format->reader->read_many(worker->reader, index, n, fill->payload + fill->used_bytes,
-                                  label);
+    n = ds->format->reader->read_many(worker->reader, index, n, fill->payload + fill->used_bytes,
+                                      label);
+    if (n == 0) { /* its time is part of what reading them one by one takes */
+        worker->n_at_once = 0;
+        return 0;
+    }
     uint64_t now_ns = dlb_now_ns();
-    meter(&worker->setup, index, n, fill->done_ns, now_ns);
-    dlb_worker_report_meters(report)->n_samples += n;
+    meter(worker, index, n, fill->done_ns, now_ns);
+    meters->n_samples += n;
+    meters->io_bytes += ds->format->synthetic ? 0 : n * each;
     for (uint32_t i = 0; i < n; i++)
         now_ns = dlb_filling_note(worker, fill, index[i], label[i], each, now_ns);
     fill->done_ns = now_ns;

@@ -351,10 +351,9 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct dlb_fillin
     for (uint32_t i = 0, n_done; i < n; i += n_done) {
         if (dlb_worker_told_to_stop(&worker->setup))
             return DLB_E_CANCELLED;
-        if (worker->n_at_once > 0) {
-            n_done = dlb_many_fill(worker, fill, first + i, n - i);
+        n_done = worker->n_at_once > 0 ? dlb_many_fill(worker, fill, first + i, n - i) : 0;
+        if (n_done > 0)
             continue;
-        }
         n_done = 1;
         int rc = fill_one(worker, dlb_sampler_index(sampler, first + i), fill, err);
         if (rc != DLB_OK)

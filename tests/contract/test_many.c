@@ -6,13 +6,18 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "loaders/worker/quick.h"
 #include "tests/support/fake_format.h"
 #include "tests/support/pipeline.h"
 
-enum { N = 1000, SHORT = 40, LONG = 20000 };
+enum { N = 1000, SHORT = 40, LONG = 20000, SLOW_NS = 20 * DLB_NS_PER_MS };
 
 struct rows {
     size_t row_bytes;
+    bool stored;                    /* read from storage, where one may be slow */
+    uint32_t most;                  /* of a call of read_many */
+    uint64_t ends_at;               /* a row that read_many cannot have; 0: it has all */
+    uint64_t slow_at;               /* a row that takes SLOW_NS, in either way; 0: none */
     _Atomic uint32_t n_one, n_many; /* calls */
 };
 
@@ -45,22 +50,32 @@ static int rows_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
     *out = (struct dlb_sample){.n_fields = 1,
                                .index = index,
                                .label = (uint32_t)(index % 10),
+                               .io_bytes = rows->stored ? rows->row_bytes : 0,
                                .path = "rows",
                                .offset_bytes = index};
     out->field[0] = (struct dlb_field){.data = dst, .len_bytes = rows->row_bytes, .name = "bin"};
+    if (rows->slow_at > 0 && index == rows->slow_at)
+        (void)dlb_sleep_until_ns(dlb_now_ns() + SLOW_NS);
     put(rows, index, dst);
     return DLB_OK;
 }
 
-static void rows_read_many(void *rd, const uint64_t *index, uint32_t n, uint8_t *dst,
-                           uint32_t *label)
+static uint32_t rows_read_many(void *rd, const uint64_t *index, uint32_t n, uint8_t *dst,
+                               uint32_t *label)
 {
     struct rows *rows = ((struct rows_reader *)rd)->rows;
     atomic_fetch_add(&rows->n_many, 1);
+    if (rows->most > 0 && n > rows->most)
+        n = rows->most;
     for (uint32_t i = 0; i < n; i++) {
+        if (rows->ends_at > 0 && index[i] == rows->ends_at)
+            return i;
+        if (rows->slow_at > 0 && index[i] == rows->slow_at)
+            (void)dlb_sleep_until_ns(dlb_now_ns() + SLOW_NS);
         label[i] = (uint32_t)(index[i] % 10);
         put(rows, index[i], dst + i * rows->row_bytes);
     }
+    return n;
 }
 
 static const struct dlb_reader one_by_one = {
@@ -77,7 +92,8 @@ static void deliver(struct pipeline *p, struct rows *rows, bool many, uint32_t n
 {
     struct dlb_reader reader = one_by_one;
     reader.read_many = many ? rows_read_many : NULL;
-    const struct dlb_format format = {.name = "rows", .summary = "for tests", .reader = &reader};
+    const struct dlb_format format = {
+        .name = "rows", .summary = "for tests", .synthetic = !rows->stored, .reader = &reader};
     struct dlb_dataset ds = {.format = &format, .codec = dlb_codec_by_name("raw"), .state = rows};
     ds.shape = (struct dlb_shape){
         .n_samples = N, .max_sample_bytes = rows->row_bytes, .total_bytes = N * rows->row_bytes};
@@ -141,11 +157,47 @@ static void long_or_planted_ones_are_read_alone(void **state)
     }
 }
 
+static void slow_ones_are_seen(void **state)
+{
+    (void)state;
+    for (uint32_t n_workers = 0; n_workers < 3; n_workers += 2) {
+        struct rows rows = {.row_bytes = SHORT, .stored = true, .slow_at = 421};
+        struct pipeline p = {.n_epochs = 1};
+        both(&p, &rows, n_workers);
+        assert_int_equal(rows.n_one, 0);
+        assert_true(rows.n_many < N); /* some were read together */
+        assert_true(p.stats->workers.stage[DLB_WS_READ].max_ns >= SLOW_NS - DLB_QUICK_NS);
+        pipeline_free(&p);
+    }
+}
+
+/* A call need not give all, and one that gives none is the last. */
+static void the_rest_is_read_one_by_one(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        struct rows rows = {.row_bytes = SHORT, .stored = way & 1};
+        struct pipeline p = {.n_epochs = 1};
+        rows.most = way & 2 ? 0 : 3;
+        rows.ends_at = way & 2 ? 500 : 0;
+        both(&p, &rows, 1);
+        assert_int_equal(p.out->epoch[0].n_unique, N);
+        assert_true(rows.n_many > 0);
+        if (way & 2)
+            assert_in_range(rows.n_one, 1, N - 1);
+        else
+            assert_int_equal(rows.n_one, 0);
+        pipeline_free(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_are_as_one_by_one),
         cmocka_unit_test(long_or_planted_ones_are_read_alone),
+        cmocka_unit_test(slow_ones_are_seen),
+        cmocka_unit_test(the_rest_is_read_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

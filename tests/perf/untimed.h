@@ -21,7 +21,8 @@ _Static_assert(sizeof(struct dlb_untimed_watch) == sizeof(struct dlb_io_watch),
 #define dlb_now_ns() UINT64_C(1)
 #define dlb_hist_add(hist, value_ns) ((void)(hist), (void)(value_ns))
 #define dlb_hist_share(hist, total_ns, n) ((void)(hist), (void)(total_ns))
-#define dlb_quick_count(quick, hist, ns, n) ((void)(quick), (void)(hist), (void)(ns), (void)(n))
+#define dlb_quick_count(quick, hist, ns, n)                                                        \
+    ((quick)->n = DLB_QUICK_MOST, (void)(hist), (void)(ns), (void)(n))
 #define dlb_io_watch dlb_untimed_watch
 
 #define dlb_worker_open dlb_untimed_worker_open
