@@ -198,6 +198,6 @@ void dlb_findings_python(const json_t *cell, uint32_t n_columns, struct dlb_text
     json_array_foreach(stages, i, one)
         say_stage(one, n, all_ns, out);
     if (dlb_json_is_true(json_object_get(cell, "config"), "loader.pin_memory"))
-        dlb_text_printf(out, "  %-*s  not measured: torch pins for an accelerator alone\n",
-                        NAME_WIDTH, "pin thread");
+        dlb_text_printf(out, "  %-*s  not measured: these cells do not pin\n", NAME_WIDTH,
+                        "pin thread");
 }

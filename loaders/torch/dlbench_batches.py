@@ -28,6 +28,11 @@ def n_of(samples):
     return len(samples) if isinstance(samples, (list, tuple)) else 0
 
 
+def n_bytes_of(tensor):
+    """Of its block; torch 2.0 has no nbytes."""
+    return tensor.numel() * tensor.element_size()
+
+
 class Counted(NamedTuple):
     """A batch, and of how many samples it was made."""
 
@@ -109,7 +114,7 @@ class Batches:
         blocks = self.blocks(tensors)
         n_bytes = 0
         for one in blocks:
-            n_bytes += one.nbytes
+            n_bytes += n_bytes_of(one)
         if self.count:
             return blocks, self.counted(batch), n_bytes
         if not tensors and not (n_made_of and isinstance(batch, (list, tuple, dict)) and batch):  # of text, say
@@ -162,7 +167,7 @@ class Kept:
         return self.view
 
     def make_room(self, one):
-        torch, n_bytes = self.torch, one.nbytes
+        torch, n_bytes = self.torch, n_bytes_of(one)
         if self.memory is None or n_bytes > len(self.memory) or self.memory.device != one.device:
             more = n_bytes // 4 if self.memory is not None else 0  # shapes differ: the next may be larger
             n_bytes = -(-(n_bytes + more) // LARGEST_NUMBER) * LARGEST_NUMBER
@@ -181,7 +186,7 @@ class Pages:
         self.ranges = []
         for one in tensors:
             if one.is_shared():  # in private memory MADV_DONTNEED would erase it
-                start, end = -(-one.data_ptr() // page) * page, (one.data_ptr() + one.nbytes) // page * page
+                start, end = -(-one.data_ptr() // page) * page, (one.data_ptr() + n_bytes_of(one)) // page * page
                 if start < end:
                     self.ranges.append((start, end - start))
 

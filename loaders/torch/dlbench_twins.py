@@ -319,7 +319,7 @@ class Tokens(Dataset):
         self.widen = get("dataset.codec") == "tokens" and get("transform.where") != "gpu"
         n = (len(self.data) - 1) // self.length
         random = get("tokens.sampling") == "random" or (get("tokens.sampling") == "auto" and layout in ("auto", "raw"))
-        if random:
+        if random and n > 0:  # a short file has no window
             starts = numpy.random.RandomState(seed & 0xFFFFFFFF).randint(0, len(self.data) - self.length, n)
             self.start = array.array("q", starts.tolist())  # four slices at a numpy integer would take 0.5 us of 10 more
         else:

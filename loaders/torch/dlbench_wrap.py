@@ -4,7 +4,7 @@ loaders/torch/serve.py."""
 import dlbench_find
 import dlbench_stamps
 import torch.utils.data
-from torch.utils.data import IterableDataset, get_worker_info
+from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 
 class Init:
@@ -77,10 +77,23 @@ def stamp_again(board, dataset):
             stamp_steps(owner, known)
 
 
+def held_in(dataset, depth=dlbench_find.DEPTH):
+    """The data sets that it consists of: of a Subset, a ConcatDataset, or a class of the user's own."""
+    out = []
+    for one in dlbench_find.held_by(dataset) if depth else ():
+        if isinstance(one, Dataset):
+            out.append(one)
+        if isinstance(one, (Dataset, list, tuple, dict)):
+            out += held_in(one, depth - 1)
+    return out
+
+
 def stamp_loader(board, dataset):
     """What opens the samples of torchvision's folders and of data sets like them, unless it is computed: images, or something else, which
     is then a transform by its name. Whether there is such a thing."""
     loader = dlbench_find.attributes_of(dataset).get("loader", getattr(type(dataset), "loader", None))
+    if isinstance(loader, dlbench_stamps.Call):  # of a data set that is held twice
+        return True
     if not callable(loader):
         return False
     stage = dlbench_stamps.LOAD if dlbench_find.opens_images(loader) else board.stage(name_of(loader))
@@ -98,7 +111,8 @@ def stamped(board, dataset, composed, openers):
     stamp_transforms(board, dataset)
     for opener in openers:
         opener.function = dlbench_stamps.Call(board, dlbench_stamps.LOAD, opener.function)
-    has_parts = stamp_loader(board, dataset) or bool(openers) or len(board.names) > len(dlbench_stamps.STAGES)
+    loads = [stamp_loader(board, one) for one in (dataset, *held_in(dataset))]
+    has_parts = any(loads) or bool(openers) or len(board.names) > len(dlbench_stamps.STAGES)
     if isinstance(dataset, getattr(torch.utils.data, "IterDataPipe", ())):
         return dataset  # DataLoader itself divides these among workers, if it knows them
     return dlbench_stamps.Stream(board, dataset) if isinstance(dataset, IterableDataset) else dlbench_stamps.Samples(board, dataset, has_parts)

@@ -42,6 +42,7 @@ struct torch {
     pthread_t bell;
     bool bell_runs;
     atomic_bool stopping;
+    bool at_end; /* of the epoch */
     bool use_begun;
     json_t *rings;             /* of the timeline; owned; or NULL */
     json_t *told;              /* what the interpreter is; then with what it measured; owned */
@@ -147,7 +148,7 @@ static int torch_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
         rc = check_same(self, err);
     if (rc == DLB_OK)
         rc = time_round_trip(self, err);
-    return rc == DLB_OK ? start_bell(self, err) : rc;
+    return rc;
 }
 
 static void torch_memory(void *ld, struct dlb_memory *out)
@@ -161,10 +162,14 @@ static int torch_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
     struct torch *self = ld;
     struct dlb_link_answer answer;
 
-    if (!self->use_begun)
+    if (!self->use_begun) {
         dlb_os_group(self->interpreter.link.keeper.program, &self->use, &self->pss_bytes);
-    self->use_begun = true;
+        self->use_begun = true;
+        if (start_bell(self, err) != DLB_OK) /* by now each loader has forked its keeper */
+            return (int)err->status;
+    }
     self->seq = 0;
+    self->at_end = false;
     self->asked_ns = dlb_now_ns();
     int rc = dlb_link_ask(&self->interpreter.link, DLB_LINK_EPOCH, epoch, err);
     return rc == DLB_OK ? dlb_interpreter_await(&self->interpreter, &self->how, DLB_LINK_BEGUN,
@@ -224,6 +229,8 @@ static int torch_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool
     bool answered = false;
 
     *got = false;
+    if (self->at_end) /* another accelerator's question was told so */
+        return DLB_END;
     if (!self->asked && is_overdue(self)) {
         if (!self->ahead)
             return DLB_END;
@@ -237,7 +244,8 @@ static int torch_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool
                             : dlb_interpreter_patience(&self->interpreter, &self->how,
                                                        self->asked_ns, job->opts->timeout_s, err);
     self->asked = false;
-    if (answer.kind == DLB_LINK_END)
+    self->at_end = answer.kind == DLB_LINK_END;
+    if (self->at_end)
         return DLB_END;
     if (answer.kind != DLB_LINK_BATCH || answer.number[DLB_LB_SAMPLES] > UINT32_MAX)
         return dlb_fail(err, DLB_ERR_PYTHON_GARBAGE, self->interpreter.path, DLB_NO_OFFSET,

@@ -56,7 +56,7 @@ def loader_settings(setup, torch):
     out = {
         "batch_size": get("loader.batch_size"),
         "num_workers": workers,
-        "pin_memory": bool(get("loader.pin_memory")),
+        "pin_memory": False,  # with an accelerator torch would pin for it, and these cells have an emulated one
         "drop_last": bool(get("loader.drop_last")),
         "shuffle": bool(get("loader.shuffle")),
     }
@@ -221,7 +221,6 @@ class Source:
             "start_method": method if get("loader.num_workers") else None,
             "threads": torch.get_num_threads(),
             "stamp_words": self.board.n_words if self.board else 0,
-            "accelerator": bool(torch.cuda.is_available()),
             "given": self.given,
             "made": self.made,
             "accepted": self.accepted,
@@ -237,7 +236,8 @@ def n_own_workers(loader):
 
 
 def ended_worker(iterator):
-    """An exception that tells of a worker of DataLoader's that ended, if there is one; it may be about to."""
+    """An exception that tells of a worker of DataLoader's that ended, if there is one; it may be about to. One whose stream is at its
+    end ends, too, with exit code 0."""
     workers = [one for one in getattr(iterator, "_workers", ()) if hasattr(one, "sentinel")]
     if workers:
         multiprocessing.connection.wait([one.sentinel for one in workers], ENDS_S)
@@ -296,6 +296,8 @@ class Server:
             except StopIteration:
                 return self.end()
             except (OSError, EOFError) as why:  # what a worker that ended has left behind is not there
+                if "Original Traceback" in str(why):  # a worker's own, which it told of
+                    raise
                 raise ended_worker(self.iterator) or why
         self.n_taken += 1
         board = None if self.kept else self.source.board
@@ -360,7 +362,8 @@ class Server:
             from dlbench_account import track
 
             out["names"] = track(board.names, self.source.decodes)
-        if board and board.n_samples and self.n_epochs and self.iterator is None and not self.source.iterable:
+        whole = self.n_epochs > 0 and self.iterator is None and self.source.setup["world"] == 1  # of several, each has its share
+        if board and board.n_samples and whole and not self.source.iterable:
             wrong = board.more_and_fewer(self.n_epochs)
             out["once"] = {"epochs": self.n_epochs, "more": wrong[0], "fewer": wrong[1]} if wrong else None
         self.tell(READY, out)

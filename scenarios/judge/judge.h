@@ -32,8 +32,8 @@ void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *
 bool dlb_pytorch_is_ragged(const struct dlb_plan *plan, const struct dlb_spec *spec);
 
 /* Appends to j->unmeasured: the arguments in j->pytorch of which PyTorch's cells compared no two
- * values, and where they follow another race, keys that were swept there and not here; torch
- * ignores pin_memory without an accelerator. Nothing where `spec` is not PyTorch's. */
+ * values, and where they follow another race, keys that were swept there and not here; these
+ * cells do not pin. Nothing where `spec` is not PyTorch's. */
 void dlb_pytorch_unmeasured(const struct dlb_plan *plan, const struct dlb_spec *spec,
                             struct dlb_judgement *j);
 

@@ -40,8 +40,8 @@ static void say_copies(const struct dlb_judged_cell *cell, const struct dlb_spec
 {
     if (dlb_spec_is_torch(spec) && spec->loader.pin_memory)
         dlb_note(list, DLB_NOTE_PIN_MEMORY_UNMEASURED,
-                 "pin_memory=True: torch ignores it without an accelerator, so PyTorch's cells "
-                 "did not measure it");
+                 "pin_memory=True: PyTorch's cells do not pin, because their accelerator is "
+                 "emulated, so it was not measured");
     else if (cell->n_workers > 0 && spec->loader.pin_memory &&
              spec->loader.pin_mode == DLB_PIN_DIRECT)
         dlb_note(list, DLB_NOTE_NO_PIN_THREAD,

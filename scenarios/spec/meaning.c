@@ -63,7 +63,7 @@ static const char *const unmet[DLB_N_NEEDS] = {
     [DLB_NEEDS_EPOCH_BORDERS] = "with fewer than 3 run.epochs",
     [DLB_NEEDS_TORCH] = "unless loader.kind = \"torch\"",
     [DLB_NEEDS_OWN_COPIES] =
-        "with loader.kind = \"torch\": torch ignores it where the accelerator is emulated",
+        "with loader.kind = \"torch\": its cells do not pin, for their accelerator is emulated",
     [DLB_NEEDS_OWN_FORMAT] = "with another dataset.format",
 };
 _Static_assert(DLB_EPOCHS_WITH_BORDERS == 3, "the sentence above has the number");

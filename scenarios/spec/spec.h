@@ -124,6 +124,7 @@ bool dlb_spec_forks(const struct dlb_spec *spec);
 
 /* Whether PyTorch loads (loader.kind = "torch"). */
 bool dlb_spec_is_torch(const struct dlb_spec *spec);
+/* Lets PyTorch load, for the emulated device: the one there is for its batches. */
 void dlb_spec_make_torch(struct dlb_spec *spec);
 
 /* Ranks that divide the data set among them, over all processes. */

@@ -134,7 +134,7 @@ static bool is_compared(const struct dlb_plan *plan, const struct dlb_axis *axis
 }
 
 /* Whether the axis is a setting of PyTorch's that says how it loads, and not what, and has several
- * values. Not pin_memory: torch ignores it here, and what the link makes of it is measured by the
+ * values. Not pin_memory: these cells do not pin, and what the link makes of it is measured by the
  * cells before. */
 static bool has_default(const struct dlb_axis *axis, const struct dlb_spec *spec, bool iterable)
 {

@@ -117,6 +117,38 @@ class Both(Crunches):
         return self.transform(super().__getitem__(i))
 
 
+def image(path):
+    return PIL.open(path)
+
+
+def words(path):
+    return path
+
+
+class PIL:
+    open = staticmethod(lambda path: torch.zeros(8))
+
+
+class Folder(Mine):
+    """As torchvision's."""
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def __getitem__(self, i):
+        return self.loader(i)
+
+
+class Part(Mine):
+    """As torch's Subset; it may hold several, as ConcatDataset does."""
+
+    def __init__(self, *datasets):
+        self.datasets, self.options = list(datasets), {"n": 5}
+
+    def __getitem__(self, i):
+        return self.datasets[i % len(self.datasets)][i]
+
+
 class Stream(torch.utils.data.IterableDataset):
     def __iter__(self):
         return (crunch(torch.zeros(8)) for _ in range(640))  # one of 16 is watched
@@ -146,6 +178,11 @@ assert timed(own.Holds(own.Sequential(crop, own.Sequential(flip)))) == [("crop",
 assert timed(own.Split()) == [("crop", 5), ("crop 2", 5)]
 assert sorted(timed(own.Global())) == [("crop", 5), ("flip", 5)]
 assert timed(own.closed()) == [("flip", 5)]
+assert timed(own.Folder(own.image)) == [("load", 5)]
+assert timed(own.Part(own.Folder(own.image))) == [("load", 5)]
+assert timed(own.Part(own.Part(own.Folder(own.image)), own.Folder(own.words))) == [("load", 3), ("words", 2)]
+folder = own.Folder(own.image)
+assert timed(own.Part(folder, own.Part(folder))) == [("load", 5)]
 texts = own.Holds(flip)
 texts.transforms, texts.rows = ["crop", "flip"], [{"a": i} for i in range(100000)]
 assert timed(texts) == [] and texts.transforms == ["crop", "flip"]

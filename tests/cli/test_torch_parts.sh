@@ -25,6 +25,12 @@ for n in 40, 100, 7:
     assert batches.kept[0].memory is memory and memory.data.raw[: 8 * n] == bytes([n]) * 8 * n
 PY
 
+# --- the loader is given no pin thread, whatever the cell is of
+holds <<'PY'
+from serve import loader_settings
+assert loader_settings({"settings": {"loader.num_workers": 2, "loader.pin_memory": True}}, torch)["pin_memory"] is False
+PY
+
 # --- a worker of another loader has no row, and asks for no sample of this one
 holds <<'PY'
 import types

@@ -260,14 +260,16 @@ for returned in [[], {}, {0: 1}]:
 
 
 class Iterator:
-    def __init__(self, workers):
-        self._workers = workers
+    def __init__(self, workers, why=FileNotFoundError(2, "No such file or directory")):
+        self._workers, self.why = workers, why
 
     def __next__(self):
-        raise FileNotFoundError(2, "No such file or directory")
+        raise self.why
 
 
 context = multiprocessing.get_context("fork")
+# what a worker tells of is its own error, although another one, whose stream is at its end, has left
+told = FileNotFoundError("Caught FileNotFoundError in DataLoader worker process 1.\nOriginal Traceback (most recent call last):")
 gone, there = context.Process(target=os._exit, args=(3,)), context.Process(target=__import__("time").sleep, args=(60,))
 gone.start(), there.start()
 assert ended_worker(Iterator([there])) is None and ended_worker(object()) is None
@@ -279,6 +281,12 @@ for workers, kind in ([there, gone], Refused), ([there], FileNotFoundError):
         assert False
     except (Refused, FileNotFoundError) as why:
         assert type(why) is kind and (kind is not Refused or "exit code 3" in str(why)), why
+server.iterator = Iterator([gone], told)
+try:
+    server.next()
+    assert False
+except FileNotFoundError as why:
+    assert why is told
 there.kill()
 PY
 

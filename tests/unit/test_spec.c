@@ -164,6 +164,21 @@ static void test_json_reading_never_invents(void **state)
     json_decref(doc);
 }
 
+/* PyTorch's batches stay in its process: of devices they have the emulated one. */
+static void test_torch_is_given_the_emulated_device(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind == 0 || dlb_devices[kind - 1]; kind++) {
+        struct dlb_spec *spec = calloc(1, sizeof(*spec));
+        bool fits = kind > 0 && dlb_devices[kind - 1]->emulated;
+        spec->device.kind = kind;
+        dlb_spec_make_torch(spec);
+        assert_true(dlb_spec_is_torch(spec));
+        assert_int_equal(spec->device.kind, fits ? kind : 0);
+        free(spec);
+    }
+}
+
 static void test_own_code_without_a_path_is_all_the_data(void **state)
 {
     (void)state;
@@ -217,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_null_means_default),
         cmocka_unit_test(test_json_is_checked),
         cmocka_unit_test(test_json_reading_never_invents),
+        cmocka_unit_test(test_torch_is_given_the_emulated_device),
         cmocka_unit_test(test_own_code_without_a_path_is_all_the_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

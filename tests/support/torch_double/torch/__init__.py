@@ -20,18 +20,25 @@ class Tensor:
 
     def __init__(self, shape, value=0, shared=False, data=None):
         self.shape, self.dtype, self.layout, self.device = tuple(shape), uint8, strided, "cpu"
-        self.nbytes = 1
-        for n in self.shape:
-            self.nbytes *= n
+        n_bytes = self.numel()
         if data is not None:
             self.data = data
         elif shared:
-            self.memory = mmap.mmap(-1, max(self.nbytes, 1))
-            self.data = (ctypes.c_char * max(self.nbytes, 1)).from_buffer(self.memory)
-            ctypes.memset(self.data, value, self.nbytes)
+            self.memory = mmap.mmap(-1, max(n_bytes, 1))
+            self.data = (ctypes.c_char * max(n_bytes, 1)).from_buffer(self.memory)
+            ctypes.memset(self.data, value, n_bytes)
         else:
-            self.data = ctypes.create_string_buffer(bytes([value]) * self.nbytes, max(self.nbytes, 1))
+            self.data = ctypes.create_string_buffer(bytes([value]) * n_bytes, max(n_bytes, 1))
         self.shared = shared
+
+    def numel(self):
+        n = 1
+        for each in self.shape:
+            n *= each
+        return n
+
+    def element_size(self):
+        return 1
 
     def dim(self):
         return len(self.shape)
@@ -65,7 +72,7 @@ class Tensor:
 
     def copy_(self, other):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        ctypes.memmove(self.data, other.data, other.nbytes)
+        ctypes.memmove(self.data, other.data, other.numel())
         time.sleep(float(os.environ.get("TORCH_DOUBLE_COPY_MS", 0)) / 1000)
         if "TORCH_DOUBLE_FAULTS" in os.environ:
             with open(os.environ["TORCH_DOUBLE_FAULTS"], "a") as file:
