@@ -1,6 +1,8 @@
 """Puts stamps (dlbench_stamps.py) around the parts of the user's data: its transforms, what opens its images, the data set itself. Part of
 loaders/torch/serve.py."""
 
+import itertools
+
 import dlbench_find
 import dlbench_stamps
 import torch.utils.data
@@ -77,10 +79,19 @@ def stamp_again(board, dataset):
             stamp_steps(owner, known)
 
 
+def members(owner):
+    """What an object holds; of data sets in a list all, since what is left out would have no stamps."""
+    held = dlbench_find.held_by(owner)
+    for kind in list, tuple:
+        if isinstance(owner, kind) and held and isinstance(held[0], Dataset):
+            return list(itertools.islice(kind.__iter__(owner), dlbench_find.MOST_LOOKED_AT))
+    return held
+
+
 def held_in(dataset, depth=dlbench_find.DEPTH):
     """The data sets that it consists of: of a Subset, a ConcatDataset, or a class of the user's own."""
     out = []
-    for one in dlbench_find.held_by(dataset) if depth else ():
+    for one in members(dataset) if depth else ():
         if isinstance(one, Dataset):
             out.append(one)
         if isinstance(one, (Dataset, list, tuple, dict)):

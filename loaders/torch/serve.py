@@ -34,7 +34,7 @@ import time
 import traceback
 
 from dlbench_batches import Batches, Count, Pages
-from dlbench_errors import Refused, describe
+from dlbench_errors import Refused, describe, words_of
 from dlbench_names import BESIDE, accepted, arguments, beside, called, named
 from dlbench_returned import check_dataset, check_loader, check_numbered
 
@@ -45,6 +45,7 @@ ANSWER = struct.Struct("<8Q")
 FOREVER = 2**64 - 1
 STAMP_NEXT = 3  # dlbench_stamps.NEXT
 SOON_NS = 1000000  # a batch that takes no longer was there when it was asked for, if no stamp tells
+ITERABLE = 1  # torch's _DatasetKind.Iterable
 ENDS_S = 1  # how long a worker may take to end behind its last message
 WEIGHT_BYTES = 33500000  # just below the 32 MiB up to which a freed block raises malloc's limits
 
@@ -239,12 +240,14 @@ def ended_worker(iterator):
     """An exception that tells of a worker of DataLoader's that ended, if there is one; it may be about to. One whose stream is at its
     end ends, too, with exit code 0."""
     workers = [one for one in getattr(iterator, "_workers", ()) if hasattr(one, "sentinel")]
-    if workers:
-        multiprocessing.connection.wait([one.sentinel for one in workers], ENDS_S)
-    for i, one in enumerate(workers):
-        if one.exitcode is not None:
-            how = "with exit code %d" % one.exitcode if one.exitcode >= 0 else "by signal %d" % -one.exitcode
-            return Refused("PYTHON_RAISED", "worker %d of DataLoader ended %s: does its code call sys.exit?" % (i, how))
+    there = [one.sentinel for one in workers if one.exitcode is None]
+    if there and not any(one.exitcode for one in workers):
+        multiprocessing.connection.wait(there, ENDS_S)
+    usual = {None, 0} if getattr(iterator, "_dataset_kind", None) == ITERABLE else {None}
+    ended = sorted((one.exitcode == 0, i, one.exitcode) for i, one in enumerate(workers) if one.exitcode not in usual)
+    for _, i, code in ended[:1]:
+        how = "with exit code %d" % code if code >= 0 else "by signal %d" % -code
+        return Refused("PYTHON_RAISED", "worker %d of DataLoader ended %s: does its code call sys.exit?" % (i, how))
     return None
 
 
@@ -296,7 +299,7 @@ class Server:
             except StopIteration:
                 return self.end()
             except (OSError, EOFError) as why:  # what a worker that ended has left behind is not there
-                if "Original Traceback" in str(why):  # a worker's own, which it told of
+                if "Original Traceback" in words_of(why):  # a worker's own, which it told of
                     raise
                 raise ended_worker(self.iterator) or why
         self.n_taken += 1

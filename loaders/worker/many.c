@@ -54,12 +54,13 @@ static void meter(struct dlb_worker *worker, const uint64_t *index, uint32_t n, 
 }
 
 /* Where one may be slow, so many that it is seen (loaders/worker/quick.h). */
-static uint32_t group_of(const struct dlb_worker *worker)
+static uint32_t group_of(struct dlb_worker *worker)
 {
-    uint32_t n = worker->n_at_once;
-    if (!worker->setup.job->dataset->format->synthetic && n > worker->quick.n)
-        n = worker->quick.n;
-    return n;
+    if (worker->setup.job->dataset->format->synthetic)
+        return worker->n_at_once;
+    if (worker->quick.n > worker->n_at_once) /* else each group would pass for a batch's rest */
+        worker->quick.n = worker->n_at_once;
+    return worker->quick.n;
 }
 
 uint32_t dlb_many_fill(struct dlb_worker *worker, struct dlb_filling *fill, uint64_t first,

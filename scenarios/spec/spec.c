@@ -301,5 +301,5 @@ void dlb_spec_make_torch(struct dlb_spec *spec)
     while (!dlb_spec_is_torch(spec))
         spec->loader.kind++;
     if (spec->device.kind > 0 && !dlb_devices[spec->device.kind - 1]->emulated)
-        spec->device.kind = 0; /* chosen by itself, as scenarios/cell/choose.h says */
+        spec->device.kind = dlb_device_emulated();
 }

@@ -281,6 +281,15 @@ for workers, kind in ([there, gone], Refused), ([there], FileNotFoundError):
         assert False
     except (Refused, FileNotFoundError) as why:
         assert type(why) is kind and (kind is not Refused or "exit code 3" in str(why)), why
+# of those that ended the one that failed is named, and none whose stream was at its end
+done, killed = context.Process(target=os._exit, args=(0,)), context.Process(target=lambda: os.kill(os.getpid(), 9))
+done.start(), killed.start(), done.join(), killed.join()
+streams = Iterator([done, killed])
+assert "worker 1 of DataLoader ended by signal 9" in str(ended_worker(streams))
+streams._workers = [done, there]
+assert "exit code 0" in str(ended_worker(streams))
+streams._dataset_kind = 1
+assert ended_worker(streams) is None
 server.iterator = Iterator([gone], told)
 try:
     server.next()

@@ -60,6 +60,12 @@ static void many_of_a_cut_file(void **state)
         const struct dlb_reader *reader = set.ds.format->reader;
         assert_int_equal(reader->read_many(set.reader, index, 16, there, label), 16);
         folder_cut("a.bin", CUT_AT);
+        for (int way = 0; way < 2; way++) { /* the first that is not whole comes last, or first */
+            uint64_t n_whole = (CUT_AT / each - 1) / T;
+            for (uint32_t i = 0; i < 16; i++)
+                index[i] = way == 0 ? n_whole - 15 + i : n_whole - i;
+            assert_int_equal(reader->read_many(set.reader, index, 16, there, label), 0);
+        }
         for (uint64_t first = 0; first < set.ds.shape.n_samples; first++) {
             bool all_there = (first * T + T + 1) * each <= CUT_AT;
             uint32_t n = reader->read_many(set.reader, &first, 1, there, label);
