@@ -3,8 +3,8 @@
 #include <string.h>
 
 /* Windows that are drawn begin anywhere, so no CPU foresees them: their first lines are waited for.
- * Asking for these while the window before is copied gave 20% on a Zen 4; 8 and 16 lines gave more
- * than 1, 32 and 65. */
+ * Asking for these while the window before is copied gives 15% on a Zen 4 (docs/performance.md). In
+ * a bare loop there 8 and 16 lines gave more than 1, 32 and 65. */
 enum { LINE_BYTES = 64, AHEAD_BYTES = 8 * LINE_BYTES };
 
 /* A page that is not in memory stays away: nothing fails, and nothing is waited for. */
