@@ -4,7 +4,7 @@ import math
 import random
 
 import grid
-from table import is_settled, judged, markdown
+from table import GAIN_LIMIT, is_settled, judged, markdown
 from timeline import Timeline, Window
 
 MS = 1000000
@@ -120,6 +120,45 @@ def check_odds():
             assert wrong <= most_wrong and pairs[0] <= taken <= pairs[1], (spread, mean, wrong, taken)
 
 
+def verdicts(rng, of_loop, of_cell, spread, most=12):
+    """Whether dlbench contradicts the loop, by repetitions and by a single run, and whether it is BORDERLINE. Gains that are drawn; the
+    cell's class is what the figure says."""
+
+    def pair():
+        loop, gain = (max(math.exp(rng.gauss(math.log(of), spread)), 1) for of in (of_loop, of_cell))
+        verdict = "INPUT-BOUND" if gain > GAIN_LIMIT else "COMPUTE-BOUND"
+        return {"loop": run(160 / loop, 0, interval_ms=20 * loop), "dlbench": run(160 / gain, 0, gain=gain, **{"class": verdict})}
+
+    drawn = row(20, [], [], "")
+    drawn["pairs"] = [pair(), pair()]
+    while len(drawn["pairs"]) < most and not is_settled(drawn):
+        drawn["pairs"].append(pair())
+    it = judged(drawn)
+    return it["contradicts"], it["one_contradicts"], it["class"] == "BORDERLINE"
+
+
+# gain of the loop, of the cell, spread of a run: contradictions by repetitions, by single runs, BORDERLINE; at most or at least so often
+VERDICTS = (
+    (1.11, 1.11, 0.005, "<0.03", "<0.15", ">0.9"),
+    (1.11, 1.11, 0.05, "<0.03", "<0.15", ">0.9"),
+    (1.105, 1.12, 0.005, "<0.35", ">0.6", ">0.6"),
+    (1.105, 1.12, 0.02, "<0.05", ">0.1", ">0.8"),
+    (1.0, 1.05, 0.02, "<0.01", "<0.01", "<0.25"),
+    (1.02, 1.3, 0.02, ">0.9", ">0.95", "<0.1"),
+    (1.3, 1.02, 0.02, ">0.9", ">0.95", "<0.1"),
+)
+
+
+def check_verdicts():
+    """How often near the limit two that are equal contradict each other by chance, and two that are 1.3% apart; and how often a cell that
+    is wrong is found out."""
+    for of_loop, of_cell, spread, *wanted in VERDICTS:
+        rng, n = random.Random(1), 400
+        shares = [sum(one) / n for one in zip(*(verdicts(rng, of_loop, of_cell, spread) for _ in range(n)))]
+        for share, want in zip(shares, wanted):
+            assert share <= float(want[1:]) if want[0] == "<" else share >= float(want[1:]), (of_loop, of_cell, spread, shares, wanted)
+
+
 def check_grid():
     """How often a loss of more than 2% is found where there is none, and where it is 5%; and how many rounds that takes."""
     rest = (0, -0.06, -0.06, -0.3)
@@ -134,5 +173,5 @@ def check_grid():
             assert wrong / n <= most_wrong and rounds[0] <= taken / n <= rounds[1], (spread, mean, wrong / n, taken / n)
 
 
-for check in (check_grid, check_odds, check_window, check_hidden, check_rounds, check_timeline, check_judgement, check_settled):
+for check in (check_grid, check_odds, check_verdicts, check_window, check_hidden, check_rounds, check_timeline, check_judgement, check_settled):
     check()

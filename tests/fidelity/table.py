@@ -8,6 +8,9 @@ KNOWN_OF_TWO = 0.001  # two pairs are near each other by chance: of rows whose p
 RATE_TOLERANCE, IDLE_TOLERANCE = 0.05, 0.03
 GAIN_LIMIT = 1 / (1 - 0.10)  # docs/verdict.md: what a share of 10% costs
 SHARE_LIMIT = 0.10
+# Student's t, 97.5%, of 1 and more degrees of freedom; of more than eleven a little too much.
+T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201)
+BY_GAIN = ("INPUT-BOUND", "COMPUTE-BOUND", "BALANCED")  # classes that the gain decides
 NAMES = {"files": "ImageFolder", "webdataset": "webdataset", "hdf5": "h5py", "tokens": "tokens"}
 UNJUDGED = ("INCOMPLETE", "HARNESS-BOUND")
 
@@ -29,6 +32,22 @@ def contradicts(verdict, loop_runs, step_ms):
     if verdict == "RESIDUAL-HEAVY":
         return max(run["idle_other_frac"] for run in loop_runs) < SHARE_LIMIT
     return False
+
+
+def class_of_one(cells):
+    """Of the run with the median rate: one repetition has no interval."""
+    return sorted(cells, key=lambda cell: cell["samples_per_s"])[(len(cells) - 1) // 2]["class"]
+
+
+def class_of(cells):
+    """What dlbench says of repetitions: the class of the one with the median rate, or BORDERLINE if the interval of their gains reaches
+    across the limit (docs/verdict.md, core/measure/gain.h: of one cell it is Student's t)."""
+    verdict = class_of_one(cells)
+    logs = [math.log(cell["gain"]) for cell in cells if cell.get("gain")]
+    if verdict not in BY_GAIN or len(logs) < 2:
+        return verdict
+    half = T[min(len(logs) - 1, len(T)) - 1] * statistics.stdev(logs) / math.sqrt(len(logs))
+    return "BORDERLINE" if abs(statistics.mean(logs) - math.log(GAIN_LIMIT)) <= half else verdict
 
 
 def ratios_of(row):
@@ -54,16 +73,16 @@ def judged(row):
     gains = [gain(run, row["step_ms"]) for run in loop_runs]
     out["gain"] = (min(gains), max(gains))
     if out["failed"]:
-        out["within"] = out["contradicts"] = False
+        out["within"] = out["contradicts"] = out["one_contradicts"] = False
         return out
-    by_rate = sorted(cells, key=lambda cell: cell["samples_per_s"])
     out["rate"] = statistics.median(cell["samples_per_s"] for cell in cells)
     out["idle"] = statistics.median(cell["idle_frac"] for cell in cells)
     ratios = ratios_of(row)
     out["ratio"], out["ratios"] = statistics.median(ratios), (min(ratios), max(ratios))
     out["points"] = statistics.median(cell["idle_frac"] - run["idle_frac"] for cell, run in zip(cells, loop_runs))
-    out["class"] = by_rate[(len(cells) - 1) // 2]["class"]
+    out["class"] = class_of(cells)
     out["contradicts"] = contradicts(out["class"], loop_runs, row["step_ms"])
+    out["one_contradicts"] = contradicts(class_of_one(cells), loop_runs, row["step_ms"])
     out["within"] = abs(out["ratio"] - 1) <= RATE_TOLERANCE and abs(out["points"]) <= IDLE_TOLERANCE
     return out
 
@@ -91,8 +110,8 @@ def markdown(rows, n_all):
     lines = [HEAD] + [line(row) for row in rows]
     judgements = [judged(row) for row in rows]
     n_within = sum(it["within"] for it in judgements)
-    n_against = sum(it["contradicts"] for it in judgements)
+    n_against, n_of_one = (sum(it[name] for it in judgements) for name in ("contradicts", "one_contradicts"))
     n_unjudged = sum(it.get("class") in UNJUDGED for it in judgements)
     lines += ["", f"{len(rows)} of {n_all} rows measured; {n_within} within {RATE_TOLERANCE:.0%} of the rate and "
-              f"{100 * IDLE_TOLERANCE:.0f} points of idle; {n_against} contradicting verdicts; {n_unjudged} without a judgement."]
+              f"{100 * IDLE_TOLERANCE:.0f} points of idle; {n_against} contradicting verdicts, {n_of_one} of single runs; {n_unjudged} without a judgement."]
     return "\n".join(lines)
