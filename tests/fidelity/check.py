@@ -134,7 +134,7 @@ def verdicts(rng, of_loop, of_cell, spread, most=12):
     while len(drawn["pairs"]) < most and not is_settled(drawn):
         drawn["pairs"].append(pair())
     it = judged(drawn)
-    return it["contradicts"], it["one_contradicts"], it["class"] == "BORDERLINE"
+    return it["all_contradict"], it["contradicts"], it["class_of_all"] == "BORDERLINE"
 
 
 # gain of the loop, of the cell, spread of a run: contradictions by repetitions, by single runs, BORDERLINE; at most or at least so often

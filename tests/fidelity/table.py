@@ -39,7 +39,7 @@ def class_of_one(cells):
     return sorted(cells, key=lambda cell: cell["samples_per_s"])[(len(cells) - 1) // 2]["class"]
 
 
-def class_of(cells):
+def class_of_all(cells):
     """What dlbench says of repetitions: the class of the one with the median rate, or BORDERLINE if the interval of their gains reaches
     across the limit (docs/verdict.md, core/measure/gain.h: of one cell it is Student's t)."""
     verdict = class_of_one(cells)
@@ -73,16 +73,16 @@ def judged(row):
     gains = [gain(run, row["step_ms"]) for run in loop_runs]
     out["gain"] = (min(gains), max(gains))
     if out["failed"]:
-        out["within"] = out["contradicts"] = out["one_contradicts"] = False
+        out["within"] = out["contradicts"] = out["all_contradict"] = False
         return out
     out["rate"] = statistics.median(cell["samples_per_s"] for cell in cells)
     out["idle"] = statistics.median(cell["idle_frac"] for cell in cells)
     ratios = ratios_of(row)
     out["ratio"], out["ratios"] = statistics.median(ratios), (min(ratios), max(ratios))
     out["points"] = statistics.median(cell["idle_frac"] - run["idle_frac"] for cell, run in zip(cells, loop_runs))
-    out["class"] = class_of(cells)
+    out["class"], out["class_of_all"] = class_of_one(cells), class_of_all(cells)
     out["contradicts"] = contradicts(out["class"], loop_runs, row["step_ms"])
-    out["one_contradicts"] = contradicts(class_of_one(cells), loop_runs, row["step_ms"])
+    out["all_contradict"] = contradicts(out["class_of_all"], loop_runs, row["step_ms"])
     out["within"] = abs(out["ratio"] - 1) <= RATE_TOLERANCE and abs(out["points"]) <= IDLE_TOLERANCE
     return out
 
@@ -95,6 +95,8 @@ def line(row):
     if it["failed"]:
         return head + f"| failed: {it['failed']} | | | | | " + tail + " no |"
     verdict = it["class"] + (" (contradicts)" if it["contradicts"] else "")
+    if it["class_of_all"] != it["class"]:
+        verdict += f"; of all runs {it['class_of_all']}"
     return (head + f"| {it['rate']:,.0f} | {it['idle']:.1%} "
             f"| {it['ratio']:.3f} ({it['ratios'][0]:.2f} to {it['ratios'][1]:.2f}) | {100 * it['points']:+.1f} | {verdict} " + tail +
             (" yes |" if it["within"] else " no |"))
@@ -110,8 +112,8 @@ def markdown(rows, n_all):
     lines = [HEAD] + [line(row) for row in rows]
     judgements = [judged(row) for row in rows]
     n_within = sum(it["within"] for it in judgements)
-    n_against, n_of_one = (sum(it[name] for it in judgements) for name in ("contradicts", "one_contradicts"))
+    n_against, n_of_all = (sum(it[name] for it in judgements) for name in ("contradicts", "all_contradict"))
     n_unjudged = sum(it.get("class") in UNJUDGED for it in judgements)
     lines += ["", f"{len(rows)} of {n_all} rows measured; {n_within} within {RATE_TOLERANCE:.0%} of the rate and "
-              f"{100 * IDLE_TOLERANCE:.0f} points of idle; {n_against} contradicting verdicts, {n_of_one} of single runs; {n_unjudged} without a judgement."]
+              f"{100 * IDLE_TOLERANCE:.0f} points of idle; {n_against} contradicting verdicts, {n_of_all} by repetitions; {n_unjudged} without a judgement."]
     return "\n".join(lines)
