@@ -1,6 +1,6 @@
 """What the stamps of a window tell, as the cell's result has it. Part of loaders/torch/serve.py."""
 
-from dlbench_stamps import COMPUTED, GETITEM, ON_CPU, STAGES, WATCHED
+from dlbench_stamps import COMPUTED, GETITEM, LOAD, ON_CPU, STAGES, TIMED, WATCHED
 
 OWN = "own computing"  # no name of Python's: no transform has it
 LEAST = 0.05  # of __getitem__: less than that the ticks of the kernel's clock do not tell
@@ -21,6 +21,19 @@ def numbered(names):
     return out
 
 
+def of_all(window):
+    """A window's sums, where the parts of some samples were timed (dlbench_turns.py): of all samples, as the time of these is to that of all
+    others. Where each was timed nothing changes."""
+    (n_all, all_ns), (n_timed, weighed_ns) = window[GETITEM], window[TIMED]
+    if n_timed == 0 or weighed_ns == 0:
+        return window
+    whole = list(window)
+    for i in (LOAD, *range(len(STAGES), len(window))):
+        n, ns = window[i]
+        whole[i] = round(n * n_all / n_timed), round(ns * all_ns / weighed_ns)
+    return whole
+
+
 def own_computing(window, parts):
     """What __getitem__ computes beside its transforms and its loading, at the least: all of those may be computing."""
     (watched_ns, computed_ns), (n, whole_ns) = window[COMPUTED], window[GETITEM]
@@ -39,7 +52,7 @@ def computing_frac(window):
 
 def stages(names, window, decodes):
     """Those of which there was one in the window."""
-    parts = parts_of(names, decodes)
+    parts, window = parts_of(names, decodes), of_all(window)
     used = [i for i, (n, _) in enumerate(window) if n > 0 and i not in WATCHED]
     named = zip(used, numbered([names[i] for i in used]))
     out = [{"name": name, "part": parts[i], "count": window[i][0], "sum_ns": window[i][1]} for i, name in named]

@@ -1,17 +1,17 @@
 """What the stamps of dlbench_stamps.py cost. Part of loaders/torch/serve.py.
 
-A stamp closely behind another one takes 1 us. Between others' work, which leaves little of its code and data in a core's caches, it takes 4
-to 20: that is what a cell with stamps differs by from one without.
+A stamp closely behind another one takes 0.5 us. Between others' work, which leaves little of its code and data in a core's caches, it takes
+2 to 10: that is what a cell with stamps differs by from one without.
 """
 
-import mmap
 import time
 from typing import Callable, NamedTuple
 
-from dlbench_stamps import COLLATE, GC, GETITEM, LOOP_GC, NEXT, WATCHED, Call, Collections, Samples
+import dlbench_places
+import dlbench_stamps
+from dlbench_stamps import COLLATE, GC, GETITEM, LOAD, LOOP_GC, NEXT, STAGES, TIMED, WATCHED, Call, Collections, Samples
 
-APART_NS = 400000  # of work between two stamps, behind which they find as little in the caches as behind OTHERS
-OTHERS = 4 << 20  # bytes that are copied
+APART_NS = 400000  # of work between two stamps, behind which they find as little in the caches as behind others()
 N_ROUNDS, N_CLOSE, N_TOGETHER = 24, 100, 4096
 
 
@@ -28,19 +28,34 @@ class Cost(NamedTuple):
 class Costs(NamedTuple):
     stamp: Cost
     collection: Cost  # of garbage: its two stamps
-    sample: Cost  # all that is done for one
+    left_out: Cost  # of a wrapper that stays in its place where it times nothing (dlbench_turns.py)
+    sample: Cost  # all that is done for one that has a stamp of its own; where those of a batch share one: for each of them
     share: bool  # whether the samples of a batch share a stamp
+    groups: bool  # whether those between two whose parts are timed do
+    taken_out: frozenset = frozenset()  # stages whose wrappers do not stay (dlbench_places.py)
+
+    def n_samples(self, window):
+        """How many times `sample` was spent."""
+        n, n_timed = window[GETITEM][0], window[TIMED][0]
+        return min(n, 2 * n_timed) if self.groups and n_timed else n
+
+    def n_left_out(self, window):
+        """Wrappers that timed nothing: as many a sample as did in samples whose parts were timed."""
+        n, n_timed = window[GETITEM][0], window[TIMED][0]
+        n_parts = sum(window[i][0] for i in (LOAD, *range(len(STAGES), len(window))) if i not in self.taken_out)
+        return n_parts * max(n / n_timed - 1, 0) if n_timed else 0
 
     def frac(self, window):
         """What the stamps of a window took of the time of the workers' work; None: there was none."""
         work_ns = window[GETITEM][1] + window[COLLATE][1]
         if work_ns == 0:
             return None
-        counts = {stage: n for stage, (n, _) in enumerate(window) if stage not in WATCHED}
-        n_samples, n_collections = counts.pop(GETITEM), counts.pop(GC) + counts.pop(LOOP_GC)
+        counts = {stage: n for stage, (n, _) in enumerate(window) if stage not in (*WATCHED, GETITEM)}
+        n_collections, n_samples, n_left_out = counts.pop(GC) + counts.pop(LOOP_GC), self.n_samples(window), self.n_left_out(window)
         n_others = sum(counts.values())
-        between_ns = work_ns / max(n_others + (0 if self.share else n_samples), 1)
+        between_ns = work_ns / max(n_others + n_left_out + (0 if self.share else n_samples), 1)
         spent_ns = n_samples * self.sample.behind(APART_NS if self.share else between_ns) + n_others * self.stamp.behind(between_ns)
+        spent_ns += n_left_out * self.left_out.behind(between_ns)
         if n_collections:
             spent_ns += n_collections * self.collection.behind(work_ns / n_collections)
         return spent_ns / work_ns
@@ -77,6 +92,17 @@ def of_stamp(board):
     return Pair(lambda: call(0), lambda: same(0))
 
 
+def of_part_left_out(board):
+    call = Call(board, NEXT, same)
+
+    def wrapped():
+        dlbench_stamps._weight = 0
+        call(0)
+        dlbench_stamps._weight = 1
+
+    return Pair(wrapped, lambda: same(0))
+
+
 def of_collection(board):
     stamps = Collections(board)
 
@@ -90,10 +116,15 @@ def of_collection(board):
 def of_samples(board, samples, batch_size):
     """Of a wrapped data set: a sample that has a stamp of its own, or a batch of those that share one."""
     bare = Together() if samples.gives_batches() else Nothing()
-    stamped = Samples(board, bare, samples.has_parts)
+    stamped = Samples(board, bare, samples.n_parts)
     if stamped.stamps_each():
-        rings = board.map()[2]
-        return Pair(lambda: stamped.one(0, rings), lambda: bare[0])
+        row, _, rings = board.map()[:3]
+
+        def in_group():
+            dlbench_places.put(False)
+            stamped.timed(0, row, rings)
+
+        return Pair(in_group, lambda: bare[0])
     indices = [0] * min(batch_size, N_TOGETHER)
     stamped.__getitems__(indices)  # from then on it is known how many share a stamp
     if samples.gives_batches():
@@ -114,16 +145,17 @@ def medians(functions, n_calls, between):
     return [sorted(one)[N_ROUNDS // 2] for one in took_ns]
 
 
+def others():
+    """Work that leaves as little in the caches as decoding and resizing an image does: much code, and memory here and there."""
+    with open(__file__, encoding="utf-8") as file:
+        text = file.read()
+    return lambda: compile(text, __file__, "exec")
+
+
 def costs_of(pairs):
     functions = [one for pair in pairs for one in (pair.stamped, pair.bare)]
-    with mmap.mmap(-1, OTHERS) as source, mmap.mmap(-1, OTHERS) as target:  # no part of the heap, which batches use
-        with memoryview(source) as source, memoryview(target) as target:
-
-            def work():
-                target[:] = source
-
-            n_calls = max(N_CLOSE // max(pair.n for pair in pairs), 1)
-            close, apart = medians(functions, n_calls, lambda: None), medians(functions, 1, work)
+    n_calls = max(N_CLOSE // max(pair.n for pair in pairs), 1)
+    close, apart = medians(functions, n_calls, lambda: None), medians(functions, 1, others())
     return [
         Cost(*(max(ns[2 * i] - ns[2 * i + 1], 0.0) / pair.n for ns in (close, apart)))
         for i, pair in enumerate(pairs)
@@ -132,9 +164,18 @@ def costs_of(pairs):
 
 def measured(board, dataset, batch_size):
     """By stamps that time nothing. They are taken back."""
-    pairs, is_map = [of_stamp(board), of_collection(board)], isinstance(dataset, Samples)
+    pairs, is_map = [of_stamp(board), of_collection(board), of_part_left_out(board)], isinstance(dataset, Samples)
     if is_map:
         pairs.append(of_samples(board, dataset, batch_size))
-    stamp, collection, *sample = costs_of(pairs)
+    stamp, collection, left_out, *sample = costs_of(pairs)
     board.clear()
-    return Costs(stamp, collection, sample[0] if sample else stamp, is_map and not dataset.stamps_each())
+    groups = is_map and dataset.stamps_each()
+    return Costs(
+        stamp,
+        collection,
+        left_out,
+        sample[0] if sample else stamp,
+        share=is_map and not groups,
+        groups=groups,
+        taken_out=frozenset(dlbench_places.stages()) if groups else frozenset(),
+    )

@@ -11,21 +11,23 @@ import mmap
 import operator
 import os
 import struct
-import time
 import types
+from time import monotonic_ns
 from typing import Any, NamedTuple
 
 import dlbench_asked
 import dlbench_cpu
+import dlbench_places
 from dlbench_batches import n_of
 from dlbench_errors import AtSample, at_samples
 from dlbench_trace import NO_SAMPLE, WINDOW, Rings
+from dlbench_turns import Turns, group_for
 from torch.utils.data import IterableDataset, get_worker_info
 
-GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC, COMPUTED, ON_CPU = range(9)
-STAGES = ("getitem", "load", "collate", "next", "transport", "gc", "loop_gc", "computed", "on_cpu")
-WATCHED = (COMPUTED, ON_CPU)  # no stages of a sample: what watched samples used
-GOT, GOT_NS = 2 * GETITEM, 2 * GETITEM + 1  # their places in a row
+GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC, COMPUTED, ON_CPU, TIMED = range(10)
+STAGES = ("getitem", "load", "collate", "next", "transport", "gc", "loop_gc", "computed", "on_cpu", "timed")
+WATCHED = (COMPUTED, ON_CPU, TIMED)  # no stages of a sample: what watched samples used, and the getitem of those whose parts are timed
+GOT, GOT_NS, TIMED_N, TIMED_NS = 2 * GETITEM, 2 * GETITEM + 1, 2 * TIMED, 2 * TIMED + 1  # their places in a row
 MAX_TRANSFORMS = 23  # with stamps of their own; so many stages a timeline has (core/measure/trace_names.h)
 FURTHER = "(after the first %d)" % (MAX_TRANSFORMS - 1)
 FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)  # what looks into one wants it itself
@@ -35,6 +37,7 @@ LONG_BATCH_NS = 1000000  # whose computing is told from its waiting: that takes 
 LONG_SAMPLE_NS, WATCHED_EVERY = 100000, 16  # likewise of iterable data, of which one of so many is watched
 N = len(STAGES) + MAX_TRANSFORMS
 
+_weight = 1  # for how many samples the parts of the present one count; 0: they are not timed
 _open = {}  # file name -> what Board.map gives
 os.register_at_fork(after_in_child=_open.clear)
 
@@ -51,12 +54,17 @@ def sample_of(i):
 def add(found, stage, since_ns, n):
     """When the stage ended. `found`: what Board.map gives."""
     row, rings = found[0], found[2]
-    now_ns = time.monotonic_ns()
+    now_ns = monotonic_ns()
     row[2 * stage] += n
     row[2 * stage + 1] += now_ns - since_ns
     if rings:
         rings.add(stage, since_ns, now_ns)
     return now_ns
+
+
+def group_of(n_parts, row, rings):
+    """How many samples the next group has (dlbench_turns.py). A timeline has the parts of all."""
+    return 1 if rings else group_for(n_parts, row[GOT], row[GOT_NS])
 
 
 class Board:
@@ -114,7 +122,7 @@ class Board:
     def collected(self, since_ns):
         """Garbage: any thread may do that."""
         _, _, rings, _, garbage = _open.get(self.path) or self.map()
-        now_ns = time.monotonic_ns()
+        now_ns = monotonic_ns()
         garbage[0] += 1
         garbage[1] += now_ns - since_ns
         if rings:
@@ -165,7 +173,7 @@ class Collections:
 
     def __call__(self, phase, info):
         if phase == "start":
-            self.since_ns = time.monotonic_ns()
+            self.since_ns = monotonic_ns()
         elif self.since_ns and not self.is_over:
             self.board.collected(self.since_ns)
 
@@ -185,10 +193,10 @@ def stamp_collections(board):
 class Call:
     """A function with a stamp. What else it has, it keeps: its class, too, for code that asks which transforms are random."""
 
-    OWN = ("board", "stage", "function")
+    OWN = ("board", "path", "stage", "function")
 
     def __init__(self, board, stage, function):
-        self.board, self.stage, self.function = board, stage, function
+        self.board, self.path, self.stage, self.function = board, board.path, stage, function
 
     def __reduce__(self):
         return type(self), (self.board, self.stage, self.function)
@@ -199,13 +207,20 @@ class Call:
         return type(self) if issubclass(kind, FUNCTIONS) else kind
 
     def __call__(self, *args, **kwargs):
-        return self.timed(*args, **kwargs)[0]
-
-    def timed(self, *args, **kwargs):
-        """What it returns, and when."""
-        start_ns = time.monotonic_ns()
+        weight = _weight
+        if weight == 0:
+            return self.function(*args, **kwargs)
+        start_ns = monotonic_ns()
         out = self.function(*args, **kwargs)
-        return out, self.board.add(self.stage, start_ns)
+        # As add does it: between others' work, two calls more are half of what a stamp costs.
+        now_ns = monotonic_ns()
+        row, _, rings, _, _ = _open.get(self.path) or self.board.map()
+        at = 2 * self.stage
+        row[at] += 1
+        row[at + 1] += weight * (now_ns - start_ns)
+        if rings:
+            rings.add(self.stage, start_ns, now_ns)
+        return out
 
     def __getattr__(self, name):
         if name.startswith("__") or name in self.OWN:
@@ -244,10 +259,10 @@ class Mark:
         self.path, self.begun, self.ns = path, begun, None
 
     def __reduce__(self):
-        self.ns = time.monotonic_ns()
+        self.ns = monotonic_ns()
         if self.begun:
             transported(self.path, self.begun.ns, 1)
-        return time.monotonic_ns, ()
+        return monotonic_ns, ()
 
 
 def transported(path, since_ns, n):
@@ -266,49 +281,89 @@ class Collate(Call):
     """What makes a batch, the last thing that a worker does: its end goes with the batch."""
 
     def __call__(self, samples):
-        out, ready_ns = self.timed(samples)
+        start_ns = monotonic_ns()
+        out = self.function(samples)
+        ready_ns = self.board.add(self.stage, start_ns)
         worker = get_worker_info()
         return Made(out, worker.id if worker else 0, ready_ns, self.board.path, n_of(samples))
 
 
 class Samples:
-    """A map-style data set with stamps. `has_parts`: parts of a sample have stamps of their own. Then each sample has one, too, so that
-    sums agree wherever a window cuts a batch."""
+    """A map-style data set with stamps. `n_parts`: of a sample, that have stamps of their own. A sample whose parts are timed has one, too,
+    so that sums agree wherever a window cuts a batch."""
 
-    def __init__(self, board, dataset, has_parts=False):
-        self.board, self.dataset, self.has_parts = board, dataset, has_parts
-        self.n_together = 1  # samples that share the next stamp
+    def __init__(self, board, dataset, n_parts=0):
+        self.board, self.dataset, self.n_parts = board, dataset, n_parts
+        self.turns = Turns()  # of samples that have parts
+        self.n_together = 1  # samples that share the next stamp, of those that have none
 
     def gives_batches(self):
         return getattr(self.dataset, "__getitems__", None) is not None
 
     def stamps_each(self):
-        return self.has_parts and not self.gives_batches()
+        return self.n_parts > 0 and not self.gives_batches()
 
     def __len__(self):
         return len(self.dataset)
 
     def __getitem__(self, i):
-        _, asked, rings = (_open.get(self.board.path) or self.board.map())[:3]
+        row, asked, rings = (_open.get(self.board.path) or self.board.map())[:3]
         if asked:
             asked.note((i,))
-        return self.one(i, rings)
+        return self.in_turns([i], row, rings)[0]
 
-    def one(self, i, rings):
+    def timed(self, i, row, rings):
+        """A sample whose parts are timed, if it has some."""
+        global _weight
         if rings:
             rings.sample = sample_of(i)
-        start_ns = time.monotonic_ns()
+        dlbench_places.put(True)
+        weight = _weight = self.turns.group
+        start_ns = monotonic_ns()
         try:
             out = self.dataset[i]
         except (Exception, SystemExit) as why:
             raise AtSample("sample %s" % (i,)) from why
-        self.board.add(GETITEM, start_ns)
+        now_ns = monotonic_ns()
+        _weight = 1
+        row[GOT] += 1
+        row[GOT_NS] += now_ns - start_ns
+        row[TIMED_N] += 1
+        row[TIMED_NS] += weight * (now_ns - start_ns)
         if rings:
+            rings.add(GETITEM, start_ns, now_ns)
             rings.sample = NO_SAMPLE  # what follows belongs to none
+        self.turns.draw(group_of(self.n_parts, row, rings))
         return out
 
+    def untimed(self, indices, row, rings):
+        """Samples before one whose parts are timed."""
+        global _weight
+        dlbench_places.put(False)
+        _weight = 0
+        out, _ = self.some(indices, row, rings, monotonic_ns())
+        _weight = 1
+        self.turns.until -= len(out)
+        return out
+
+    def some(self, indices, row, rings, since_ns):
+        """Samples that share a stamp, and when that was."""
+        dataset, asked = self.dataset, iter(indices)
+        try:
+            out = [dataset[i] for i in asked]
+        except (Exception, SystemExit) as why:
+            raise AtSample("sample %s" % (indices[len(indices) - operator.length_hint(asked) - 1],)) from why
+        now_ns = monotonic_ns()
+        row[GOT] += len(out)
+        row[GOT_NS] += now_ns - since_ns
+        if rings:
+            rings.sample = sample_of(indices[0]) if len(out) == 1 else NO_SAMPLE
+            rings.add(GETITEM, since_ns, now_ns)
+            rings.sample = NO_SAMPLE
+        return out, now_ns
+
     def __getattr__(self, name):
-        if name in ("dataset", "board", "has_parts", "n_together") or name.startswith("__"):
+        if name in ("dataset", "board", "n_parts", "turns", "n_together") or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.dataset, name)
 
@@ -321,34 +376,33 @@ class Samples:
             asked.note(indices)
         if not self.board.is_watched or row[GOT_NS] * len(indices) <= row[GOT] * LONG_BATCH_NS:
             return self.batch(indices, row, rings)
-        before, start_ns = dlbench_cpu.used(), time.monotonic_ns()
+        before, start_ns = dlbench_cpu.used(), monotonic_ns()
         out = self.batch(indices, row, rings)
-        self.board.computed(row, before, time.monotonic_ns() - start_ns)
+        self.board.computed(row, before, monotonic_ns() - start_ns)
         return out
 
     def batch(self, indices, row, rings):
         if self.gives_batches():
             return self.together(indices)
-        if self.has_parts:
-            return [self.one(i, rings) for i in indices]
+        return self.in_turns(indices, row, rings) if self.n_parts else self.grouped(indices, row, rings)
+
+    def in_turns(self, indices, row, rings):
+        out = []
+        while len(out) < len(indices):
+            if self.turns.until == 0:
+                out.append(self.timed(indices[len(out)], row, rings))
+            else:
+                out += self.untimed(indices[len(out) : len(out) + self.turns.until], row, rings)
+        dlbench_places.put(True)
+        return out
+
+    def grouped(self, indices, row, rings):
         # A sample of tokens takes 10 us, and a stamp between samples about 5: a batch of them shares one. Slow ones are told of one by one,
         # and at the latest after MOST_TOGETHER where they become slow.
-        out, dataset, n = [], self.dataset, self.n_together
-        since_ns = time.monotonic_ns()
+        out, n = [], self.n_together
+        since_ns = monotonic_ns()
         while len(out) < len(indices):
-            asked = iter(indices[len(out) : len(out) + n])
-            try:
-                some = [dataset[i] for i in asked]
-            except (Exception, SystemExit) as why:
-                at = min(len(out) + n, len(indices)) - operator.length_hint(asked) - 1
-                raise AtSample("sample %s" % (indices[at],)) from why
-            now_ns = time.monotonic_ns()
-            row[GOT] += len(some)
-            row[GOT_NS] += now_ns - since_ns
-            if rings:
-                rings.sample = sample_of(indices[len(out)]) if len(some) == 1 else NO_SAMPLE
-                rings.add(GETITEM, since_ns, now_ns)
-                rings.sample = NO_SAMPLE
+            some, now_ns = self.some(indices[len(out) : len(out) + n], row, rings, since_ns)
             out += some
             n = min(2 * n, MOST_TOGETHER) if now_ns - since_ns < SLOW_NS else 1
             since_ns = now_ns
@@ -356,7 +410,7 @@ class Samples:
         return out
 
     def together(self, indices):
-        start_ns = time.monotonic_ns()
+        start_ns = monotonic_ns()
         try:
             out = self.dataset.__getitems__(indices)
         except (Exception, SystemExit) as why:
@@ -366,29 +420,39 @@ class Samples:
 
 
 class Stream(IterableDataset):
-    """An iterable data set with stamps."""
+    """An iterable data set with stamps; `n_parts` as of Samples."""
 
-    def __init__(self, board, dataset):
-        self.board, self.dataset = board, dataset
+    def __init__(self, board, dataset, n_parts=0):
+        self.board, self.dataset, self.n_parts = board, dataset, n_parts
 
     def __iter__(self):
-        samples, board = iter(self.dataset), self.board
-        row = (_open.get(board.path) or board.map())[0]
+        global _weight
+        samples, board, turns = iter(self.dataset), self.board, Turns()
+        row, _, rings = (_open.get(board.path) or board.map())[:3]
         before, left, used = row[GOT], WATCHED_EVERY, None
-        add, now_ns, is_watched = board.add, time.monotonic_ns, board.is_watched
+        add, is_watched = board.add, board.is_watched
         while True:
             left -= 1
             if left == 0:
                 left = WATCHED_EVERY
                 used = dlbench_cpu.used() if is_watched and row[GOT_NS] > row[GOT] * LONG_SAMPLE_NS else None
-            start_ns = now_ns()
+            weight = _weight = 0 if turns.until else turns.group
+            start_ns = monotonic_ns()
             try:
                 one = next(samples)
             except StopIteration:
+                _weight = 1
                 return
             except (Exception, SystemExit) as why:
                 raise AtSample("sample %d of a worker's stream" % (row[GOT] - before)) from why
             end_ns = add(GETITEM, start_ns)
+            _weight = 1
+            if weight:
+                row[TIMED_N] += 1
+                row[TIMED_NS] += weight * (end_ns - start_ns)
+                turns.draw(group_of(self.n_parts, row, rings))
+            else:
+                turns.until -= 1
             if used:
                 board.computed(row, used, end_ns - start_ns)
                 used = None
@@ -398,6 +462,6 @@ class Stream(IterableDataset):
         return len(self.dataset)
 
     def __getattr__(self, name):
-        if name in ("dataset", "board") or name.startswith("__"):
+        if name in ("dataset", "board", "n_parts") or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.dataset, name)

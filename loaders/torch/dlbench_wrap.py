@@ -4,6 +4,7 @@ loaders/torch/serve.py."""
 import itertools
 
 import dlbench_find
+import dlbench_places
 import dlbench_stamps
 import torch.utils.data
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
@@ -45,6 +46,13 @@ def stamp_steps(owner, stage_of):
             board, stage = stage_of(name_of(step))
             steps[i] = step if stage is None else dlbench_stamps.Call(board, stage, step)
     dlbench_find.set_steps(owner, steps)
+    note_place(owner)
+
+
+def note_place(owner):
+    steps = getattr(owner, "transforms", None)
+    if type(steps) is list:
+        dlbench_places.note(steps, dlbench_stamps.Call)
 
 
 def stamp_transforms(board, dataset):
@@ -64,7 +72,8 @@ def stamp_transforms(board, dataset):
 
 
 def stamp_again(board, dataset):
-    """In a worker that was not forked: its modules are its own, so that what __getitem__ names has no stamps there."""
+    """In a worker that was not forked: its modules are its own, so that what __getitem__ names has no stamps there, and what the data set
+    holds are copies."""
     left = list(board.named)
 
     def known(name):
@@ -74,8 +83,10 @@ def stamp_again(board, dataset):
                 return board, stage
         return board, None
 
-    for owner, is_held in dlbench_find.holders_in(dataset) if left else ():
-        if not is_held:
+    for owner, is_held in dlbench_find.holders_in(dataset):
+        if is_held:
+            note_place(owner)
+        else:
             stamp_steps(owner, known)
 
 
@@ -123,7 +134,7 @@ def stamped(board, dataset, composed, openers):
     for opener in openers:
         opener.function = dlbench_stamps.Call(board, dlbench_stamps.LOAD, opener.function)
     loads = [stamp_loader(board, one) for one in (dataset, *held_in(dataset))]
-    has_parts = any(loads) or bool(openers) or len(board.names) > len(dlbench_stamps.STAGES)
+    n_parts = len(board.names) - len(dlbench_stamps.STAGES) + (any(loads) or bool(openers))
     if isinstance(dataset, getattr(torch.utils.data, "IterDataPipe", ())):
         return dataset  # DataLoader itself divides these among workers, if it knows them
-    return dlbench_stamps.Stream(board, dataset) if isinstance(dataset, IterableDataset) else dlbench_stamps.Samples(board, dataset, has_parts)
+    return (dlbench_stamps.Stream if isinstance(dataset, IterableDataset) else dlbench_stamps.Samples)(board, dataset, n_parts)

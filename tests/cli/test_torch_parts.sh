@@ -374,47 +374,6 @@ alone.collected(time.monotonic_ns())
 assert [alone.read()[i][0] for i in (GC, LOOP_GC)] == [1, 0]
 PY
 
-# --- a sample has a stamp of its own where parts of it have one; what stamps cost is measured that way, and leaves nothing behind
-holds <<'PY'
-import os
-import dlbench_cost
-import dlbench_stamps
-from dlbench_cost import Nothing, Together
-from dlbench_stamps import COLLATE, GC, GETITEM, LOOP_GC, N, NEXT, ON_CPU, Samples
-board = dlbench_stamps.Board("stamps", 0, 4)
-for dataset, has_parts in (Nothing(), False), (Nothing(), True), (Together(), False):
-    before = board.read()[GETITEM]
-    assert Samples(board, dataset, has_parts).__getitems__([0, 1, 3]) == [None] * 3
-    after = board.read()[GETITEM]
-    assert after[0] - before[0] == 3 and after[1] > before[1]
-assert board.more_and_fewer(3) == (0, 1)
-def costs(dataset, has_parts, batch_size=256):
-    return dlbench_cost.measured(board, Samples(board, dataset, has_parts), batch_size)
-own, one = costs(Nothing(), True), costs(Nothing(), False, 1)
-for shared in costs(Nothing(), False), costs(Together(), False), costs(Together(), True):
-    assert shared.share and 0 < 2 * shared.sample.apart < own.sample.close < own.sample.apart
-assert costs(Nothing(), False, 1 << 30).share and os.path.getsize("stamps.asked0") < 1 << 21  # of large batches a part suffices
-assert not own.share and one.share and one.sample.apart > own.sample.close  # a batch of one has a stamp of its own
-other = dlbench_cost.measured(board, Nothing(), 1)
-assert other.sample == other.stamp and not other.share
-assert 0 < other.stamp.close < other.stamp.apart and 0 < other.collection.close < other.collection.apart
-assert set(board.read()) == {(0, 0)} and board.more_and_fewer(0) == (0, 0)
-
-# what other work there is between two stamps decides which cost counts more
-def frac(share, n_transforms):
-    window = [(0, 0)] * N + [(n_transforms, 10**9)]
-    for stage, n, ns in (GETITEM, 1000, 10**9), (COLLATE, 2, 10**9), (NEXT, 3, 10**9), (GC, 5, 10**8), (LOOP_GC, 7, 10**8), (ON_CPU, 10**9, 10**9):
-        window[stage] = (n, ns)
-    cost = dlbench_cost.Cost
-    return dlbench_cost.Costs(cost(100, 1100), cost(3, 50), cost(200, 3200), share).frac(window) * 2 * 10**9
-assert own.frac([(0, 0)] * N) is None
-APART_NS = dlbench_cost.APART_NS
-few, many = 2 * 10**9 / APART_NS - 1000 - 5, 3 * 2 * 10**9 / APART_NS - 1000 - 5
-for share, n, expected in ((False, few, 1000 * 3200 + (5 + few) * 1100), (False, many, 1000 * (200 + 1000) + (5 + many) * (100 + 1000 / 3)),
-                           (True, 0, 1000 * 3200 + 5 * 1100)):
-    assert abs(frac(share, n) - (expected + (5 + 7) * 50)) < 1, (share, n)
-PY
-
 # --- a batch is loaded when it is asked for, or when the question was said to come; one ahead, and none behind the last
 holds <<'PY'
 import select
