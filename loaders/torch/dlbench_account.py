@@ -1,9 +1,10 @@
 """What the stamps of a window tell, as the cell's result has it. Part of loaders/torch/serve.py."""
 
-from dlbench_stamps import COMPUTED, GETITEM, LOAD, ON_CPU, STAGES, TIMED, WATCHED
+from dlbench_stamps import COMPUTED, GETITEM, LOAD, ON_CPU, STAGES, WATCHED
 
 OWN = "own computing"  # no name of Python's: no transform has it
 LEAST = 0.05  # of __getitem__: less than that the ticks of the kernel's clock do not tell
+FEWEST = 32  # samples whose parts were timed, if those of others were not: fewer say too little of where the time went
 
 
 def parts_of(names, decodes):
@@ -19,19 +20,6 @@ def numbered(names):
         seen[name] = seen.get(name, 0) + 1
         out.append(name if seen[name] == 1 else "%s %d" % (name, seen[name]))
     return out
-
-
-def of_all(window):
-    """A window's sums, where the parts of some samples were timed (dlbench_turns.py): of all samples, as the time of these is to that of all
-    others. Where each was timed nothing changes."""
-    (n_all, all_ns), (n_timed, weighed_ns) = window[GETITEM], window[TIMED]
-    if n_timed == 0 or weighed_ns == 0:
-        return window
-    whole = list(window)
-    for i in (LOAD, *range(len(STAGES), len(window))):
-        n, ns = window[i]
-        whole[i] = round(n * n_all / n_timed), round(ns * all_ns / weighed_ns)
-    return whole
 
 
 def own_computing(window, parts):
@@ -50,13 +38,29 @@ def computing_frac(window):
     return min(on_cpu_ns / watched_ns, 1) if watched_ns else None
 
 
-def stages(names, window, decodes):
-    """Those of which there was one in the window."""
-    parts, window = parts_of(names, decodes), of_all(window)
+def bounded(window):
+    """Where the parts of some samples count for others (dlbench_turns.py): by chance they may come to more than all of __getitem__."""
+    within = [LOAD, *range(len(STAGES), len(window))]
+    within_ns, whole_ns = sum(window[i][1] for i in within), window[GETITEM][1]
+    if within_ns <= whole_ns:
+        return window
+    out = list(window)
+    for i in within:
+        out[i] = window[i][0], window[i][1] * whole_ns // within_ns
+    return out
+
+
+def stages(names, window, decodes, n_timed=None):
+    """Those of which there was one in the window. n_timed: samples whose parts were timed; None: all."""
+    parts = parts_of(names, decodes)
+    if n_timed is not None and n_timed < window[GETITEM][0]:
+        window = bounded(window)
+        if n_timed < FEWEST:
+            parts = [None] * len(parts)
     used = [i for i, (n, _) in enumerate(window) if n > 0 and i not in WATCHED]
     named = zip(used, numbered([names[i] for i in used]))
     out = [{"name": name, "part": parts[i], "count": window[i][0], "sum_ns": window[i][1]} for i, name in named]
-    return out + own_computing(window, parts)
+    return out + (own_computing(window, parts) if parts[GETITEM] else [])
 
 
 def track(names, decodes):

@@ -9,7 +9,7 @@ from typing import Callable, NamedTuple
 
 import dlbench_places
 import dlbench_stamps
-from dlbench_stamps import COLLATE, GC, GETITEM, LOAD, LOOP_GC, NEXT, STAGES, TIMED, WATCHED, Call, Collections, Samples
+from dlbench_stamps import COLLATE, GC, GETITEM, LOAD, LOOP_GC, NEXT, STAGES, WATCHED, Call, Collections, Samples
 
 APART_NS = 400000  # of work between two stamps, behind which they find as little in the caches as behind others()
 N_ROUNDS, N_CLOSE, N_TOGETHER = 24, 100, 4096
@@ -28,34 +28,29 @@ class Cost(NamedTuple):
 class Costs(NamedTuple):
     stamp: Cost
     collection: Cost  # of garbage: its two stamps
-    left_out: Cost  # of a wrapper that stays in its place where it times nothing (dlbench_turns.py)
+    wrapper: Cost  # of a part that is not timed (dlbench_turns.py), where the wrapper is not taken out
     sample: Cost  # all that is done for one that has a stamp of its own; where those of a batch share one: for each of them
     share: bool  # whether the samples of a batch share a stamp
-    groups: bool  # whether those between two whose parts are timed do
-    taken_out: frozenset = frozenset()  # stages whose wrappers do not stay (dlbench_places.py)
+    groups: bool  # whether the parts of some samples count for others
+    taken_out: frozenset  # stages whose wrappers are taken out (dlbench_places.py)
 
-    def n_samples(self, window):
-        """How many times `sample` was spent."""
-        n, n_timed = window[GETITEM][0], window[TIMED][0]
-        return min(n, 2 * n_timed) if self.groups and n_timed else n
-
-    def n_left_out(self, window):
-        """Wrappers that timed nothing: as many a sample as did in samples whose parts were timed."""
-        n, n_timed = window[GETITEM][0], window[TIMED][0]
-        n_parts = sum(window[i][0] for i in (LOAD, *range(len(STAGES), len(window))) if i not in self.taken_out)
-        return n_parts * max(n / n_timed - 1, 0) if n_timed else 0
-
-    def frac(self, window):
-        """What the stamps of a window took of the time of the workers' work; None: there was none."""
+    def frac(self, window, n_timed, n_stretches):
+        """What the stamps of a window took of the time of the workers' work; None: there was none. Where there are groups: of so many samples
+        the parts were timed, and so many stretches of others had one stamp each."""
         work_ns = window[GETITEM][1] + window[COLLATE][1]
         if work_ns == 0:
             return None
-        counts = {stage: n for stage, (n, _) in enumerate(window) if stage not in (*WATCHED, GETITEM)}
-        n_collections, n_samples, n_left_out = counts.pop(GC) + counts.pop(LOOP_GC), self.n_samples(window), self.n_left_out(window)
+        counts = {stage: n for stage, (n, _) in enumerate(window) if stage not in WATCHED}
+        n_samples, n_collections, n_wrappers = counts.pop(GETITEM), counts.pop(GC) + counts.pop(LOOP_GC), 0
+        if self.groups and n_samples:
+            parts = {stage: counts.pop(stage) for stage in (LOAD, *range(len(STAGES), len(window)))}
+            counts["parts"] = sum(parts.values()) * n_timed / n_samples
+            n_wrappers = sum(n for stage, n in parts.items() if stage not in self.taken_out) * (1 - n_timed / n_samples)
+            n_samples = n_timed + n_stretches
         n_others = sum(counts.values())
-        between_ns = work_ns / max(n_others + n_left_out + (0 if self.share else n_samples), 1)
+        between_ns = work_ns / max(n_others + n_wrappers + (0 if self.share else n_samples), 1)
         spent_ns = n_samples * self.sample.behind(APART_NS if self.share else between_ns) + n_others * self.stamp.behind(between_ns)
-        spent_ns += n_left_out * self.left_out.behind(between_ns)
+        spent_ns += n_wrappers * self.wrapper.behind(between_ns)
         if n_collections:
             spent_ns += n_collections * self.collection.behind(work_ns / n_collections)
         return spent_ns / work_ns
@@ -92,15 +87,18 @@ def of_stamp(board):
     return Pair(lambda: call(0), lambda: same(0))
 
 
-def of_part_left_out(board):
-    call = Call(board, NEXT, same)
+def of_wrapper(board):
+    """Of one that times nothing."""
 
-    def wrapped():
-        dlbench_stamps._weight = 0
-        call(0)
-        dlbench_stamps._weight = 1
+    def weightless(function):
+        def call():
+            dlbench_stamps._weight = 0
+            function(0)
+            dlbench_stamps._weight = 1
 
-    return Pair(wrapped, lambda: same(0))
+        return call
+
+    return Pair(weightless(Call(board, NEXT, same)), weightless(same))
 
 
 def of_collection(board):
@@ -120,11 +118,11 @@ def of_samples(board, samples, batch_size):
     if stamped.stamps_each():
         row, _, rings = board.map()[:3]
 
-        def in_group():
+        def drawn():
             dlbench_places.put(False)
             stamped.timed(0, row, rings)
 
-        return Pair(in_group, lambda: bare[0])
+        return Pair(drawn, lambda: bare[0])
     indices = [0] * min(batch_size, N_TOGETHER)
     stamped.__getitems__(indices)  # from then on it is known how many share a stamp
     if samples.gives_batches():
@@ -146,7 +144,8 @@ def medians(functions, n_calls, between):
 
 
 def others():
-    """Work that leaves as little in the caches as decoding and resizing an image does: much code, and memory here and there."""
+    """Work that leaves as little in the caches as decoding and resizing an image does: much code, and memory here and there. It is done
+    before the loop begins, and leaves nothing behind."""
     with open(__file__, encoding="utf-8") as file:
         text = file.read()
     return lambda: compile(text, __file__, "exec")
@@ -164,18 +163,18 @@ def costs_of(pairs):
 
 def measured(board, dataset, batch_size):
     """By stamps that time nothing. They are taken back."""
-    pairs, is_map = [of_stamp(board), of_collection(board), of_part_left_out(board)], isinstance(dataset, Samples)
+    pairs, is_map = [of_stamp(board), of_collection(board), of_wrapper(board)], isinstance(dataset, Samples)
     if is_map:
         pairs.append(of_samples(board, dataset, batch_size))
-    stamp, collection, left_out, *sample = costs_of(pairs)
+    stamp, collection, wrapper, *sample = costs_of(pairs)
     board.clear()
     groups = is_map and dataset.stamps_each()
     return Costs(
         stamp,
         collection,
-        left_out,
+        wrapper,
         sample[0] if sample else stamp,
         share=is_map and not groups,
         groups=groups,
-        taken_out=frozenset(dlbench_places.stages()) if groups else frozenset(),
+        taken_out=frozenset(dlbench_places.stages()),
     )

@@ -29,5 +29,7 @@ def put(are_in):
     for steps, found in _places:
         for at, wrapper, function in found:
             old, new = (function, wrapper) if are_in else (wrapper, function)
-            if at < len(steps) and steps[at] is old:
+            if at >= len(steps) or steps[at] is not old:  # the user moved it, or took it away
+                at = next((i for i, one in enumerate(steps) if one is old), None)
+            if at is not None:
                 steps[at] = new

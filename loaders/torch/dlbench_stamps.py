@@ -21,13 +21,15 @@ import dlbench_places
 from dlbench_batches import n_of
 from dlbench_errors import AtSample, at_samples
 from dlbench_trace import NO_SAMPLE, WINDOW, Rings
-from dlbench_turns import Turns, group_for
+from dlbench_turns import Turns
 from torch.utils.data import IterableDataset, get_worker_info
 
-GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC, COMPUTED, ON_CPU, TIMED = range(10)
-STAGES = ("getitem", "load", "collate", "next", "transport", "gc", "loop_gc", "computed", "on_cpu", "timed")
-WATCHED = (COMPUTED, ON_CPU, TIMED)  # no stages of a sample: what watched samples used, and the getitem of those whose parts are timed
-GOT, GOT_NS, TIMED_N, TIMED_NS = 2 * GETITEM, 2 * GETITEM + 1, 2 * TIMED, 2 * TIMED + 1  # their places in a row
+GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC, COMPUTED, ON_CPU = range(9)
+STAGES = ("getitem", "load", "collate", "next", "transport", "gc", "loop_gc", "computed", "on_cpu")
+WATCHED = (COMPUTED, ON_CPU)  # no stages of a sample: what watched samples used
+GOT, GOT_NS = 2 * GETITEM, 2 * GETITEM + 1  # their places in a row
+COLLECTED, COLLECTED_NS, TIMED, STRETCHES = range(4)  # beside a row: garbage; samples whose parts were timed; stretches between them
+N_BESIDE = 4
 MAX_TRANSFORMS = 23  # with stamps of their own; so many stages a timeline has (core/measure/trace_names.h)
 FURTHER = "(after the first %d)" % (MAX_TRANSFORMS - 1)
 FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)  # what looks into one wants it itself
@@ -37,7 +39,8 @@ LONG_BATCH_NS = 1000000  # whose computing is told from its waiting: that takes 
 LONG_SAMPLE_NS, WATCHED_EVERY = 100000, 16  # likewise of iterable data, of which one of so many is watched
 N = len(STAGES) + MAX_TRANSFORMS
 
-_weight = 1  # for how many samples the parts of the present one count; 0: they are not timed
+_weight = 1  # what the parts of the present sample count (dlbench_turns.py); 0: they are not timed; 1: there is no sample
+_garbage_ns = 0  # in which this process collected it
 _open = {}  # file name -> what Board.map gives
 os.register_at_fork(after_in_child=_open.clear)
 
@@ -62,14 +65,9 @@ def add(found, stage, since_ns, n):
     return now_ns
 
 
-def group_of(n_parts, row, rings):
-    """How many samples the next group has (dlbench_turns.py). A timeline has the parts of all."""
-    return 1 if rings else group_for(n_parts, row[GOT], row[GOT_NS])
-
-
 class Board:
-    """The file: a row of (count, nanoseconds) for each process; then such a pair for each: collected garbage, which is no progress that
-    the cell may wait for. Beside it there is a log of the indices that each was asked for (dlbench_asked.py)."""
+    """The file: a row of (count, nanoseconds) for each process; then what is beside each row, and is no progress that the cell may wait
+    for. Beside it there is a log of the indices that each was asked for (dlbench_asked.py)."""
 
     def __init__(self, path, n_workers, n_samples, trace=None):
         self.path, self.n_rows, self.names = path, n_workers + 1, list(STAGES)
@@ -78,7 +76,7 @@ class Board:
         self.is_watched = False  # whether computing and waiting are told apart within __getitem__
         self.named = []  # (name, stage) of transforms that the data set does not hold
         with open(path, "wb") as file:
-            os.posix_fallocate(file.fileno(), 0, (self.n_words + 2 * self.n_rows) * 8)  # a full disk kills who writes to a map
+            os.posix_fallocate(file.fileno(), 0, (self.n_words + N_BESIDE * self.n_rows) * 8)  # a full disk kills who writes to a map
         if self.n_samples:
             dlbench_asked.make(path, self.n_rows)
 
@@ -86,20 +84,20 @@ class Board:
         return {key: getattr(self, key) for key in ("path", "n_rows", "names", "n_samples", "loop", "trace", "named", "is_watched")}
 
     def map(self, row=0):
-        """This process's row, the log of what it was asked for (or None), the rings (or None), the file, what garbage took. Row 0 is the
-        training loop's. A worker whose row was not named (Init) is of a loader within the user's data, or still unpickles what it was sent.
+        """This process's row, the log of what it was asked for (or None), the rings (or None), the file, what is beside the row. Row 0 is
+        the training loop's. A worker whose row was not named (Init) is of a loader within the user's data, or still unpickles what it was sent.
         What it stamps counts nowhere."""
         found = _open.get(self.path) if row == 0 else None
         if found is None and row == 0 and (get_worker_info() or os.getpid() != self.loop):
-            found = memoryview(bytearray(N * 16)).cast("Q"), None, None, None, memoryview(bytearray(16)).cast("Q")
+            found = memoryview(bytearray(N * 16)).cast("Q"), None, None, None, memoryview(bytearray(N_BESIDE * 8)).cast("Q")
         elif found is None:
             with open(self.path, "r+b") as file:
                 memory = mmap.mmap(file.fileno(), 0)
             numbers = memoryview(memory)
-            start, garbage = row * N * 16, (self.n_rows * N + row) * 16
+            start, beside = row * N * 16, self.n_rows * N * 16 + row * N_BESIDE * 8
             asked = dlbench_asked.Asked(self.path, row, self.n_rows) if self.n_samples else None
             rings = Rings(self.trace, row) if self.trace else None
-            own = numbers[start : start + N * 16].cast("Q"), numbers[garbage : garbage + 16].cast("Q")
+            own = numbers[start : start + N * 16].cast("Q"), numbers[beside : beside + N_BESIDE * 8].cast("Q")
             found = own[0], asked, rings, memory, own[1]
         _open[self.path] = found
         return found
@@ -121,10 +119,12 @@ class Board:
 
     def collected(self, since_ns):
         """Garbage: any thread may do that."""
-        _, _, rings, _, garbage = _open.get(self.path) or self.map()
+        global _garbage_ns
+        _, _, rings, _, beside = _open.get(self.path) or self.map()
         now_ns = monotonic_ns()
-        garbage[0] += 1
-        garbage[1] += now_ns - since_ns
+        beside[COLLECTED] += 1
+        beside[COLLECTED_NS] += now_ns - since_ns
+        _garbage_ns += now_ns - since_ns
         if rings:
             rings.add_if_known(LOOP_GC if self.n_rows > 1 and os.getpid() == self.loop else GC, since_ns, now_ns)
 
@@ -138,12 +138,18 @@ class Board:
 
     def read(self):
         """All processes' sums: a (count, nanoseconds) for each stage."""
-        words = struct.unpack_from("<%dQ" % (self.n_words + 2 * self.n_rows), self.map()[3])
+        words = struct.unpack_from("<%dQ" % (self.n_words + N_BESIDE * self.n_rows), self.map()[3])
         rows, garbage = words[: self.n_words], words[self.n_words :]
         sums = [(sum(rows[2 * i :: 2 * N]), sum(rows[2 * i + 1 :: 2 * N])) for i in range(len(self.names))]
         sums[LOOP_GC] = garbage[:2] if self.n_rows > 1 else (0, 0)
-        sums[GC] = sum(garbage[::2]) - sums[LOOP_GC][0], sum(garbage[1::2]) - sums[LOOP_GC][1]
+        n, ns = (sum(garbage[i::N_BESIDE]) for i in (COLLECTED, COLLECTED_NS))
+        sums[GC] = n - sums[LOOP_GC][0], ns - sums[LOOP_GC][1]
         return sums
+
+    def timed(self):
+        """All processes' samples whose parts were timed, and stretches between them."""
+        words = struct.unpack_from("<%dQ" % (N_BESIDE * self.n_rows), self.map()[3], self.n_words * 8)
+        return sum(words[TIMED::N_BESIDE]), sum(words[STRETCHES::N_BESIDE])
 
     def end_window(self, opened_ns, now_ns):
         rings = self.map()[2]
@@ -156,8 +162,8 @@ class Board:
 
     def clear(self):
         """This process's part."""
-        row, asked, rings, _, garbage = self.map()
-        for numbers in row, garbage:
+        row, asked, rings, _, beside = self.map()
+        for numbers in row, beside:
             numbers[:] = memoryview(bytes(numbers.nbytes)).cast("Q")
         if asked:
             asked.forget()
@@ -193,10 +199,10 @@ def stamp_collections(board):
 class Call:
     """A function with a stamp. What else it has, it keeps: its class, too, for code that asks which transforms are random."""
 
-    OWN = ("board", "path", "stage", "function")
+    OWN = ("board", "stage", "function")
 
     def __init__(self, board, stage, function):
-        self.board, self.path, self.stage, self.function = board, board.path, stage, function
+        self.board, self.stage, self.function = board, stage, function
 
     def __reduce__(self):
         return type(self), (self.board, self.stage, self.function)
@@ -210,14 +216,15 @@ class Call:
         weight = _weight
         if weight == 0:
             return self.function(*args, **kwargs)
-        start_ns = monotonic_ns()
+        garbage_ns, start_ns = _garbage_ns, monotonic_ns()
         out = self.function(*args, **kwargs)
         # As add does it: between others' work, two calls more are half of what a stamp costs.
         now_ns = monotonic_ns()
-        row, _, rings, _, _ = _open.get(self.path) or self.board.map()
+        garbage_ns = _garbage_ns - garbage_ns  # it comes when it comes, in no other sample of the group
+        row, _, rings, _, _ = _open.get(self.board.path) or self.board.map()
         at = 2 * self.stage
-        row[at] += 1
-        row[at + 1] += weight * (now_ns - start_ns)
+        row[at] += weight
+        row[at + 1] += weight * (now_ns - start_ns - garbage_ns) + garbage_ns
         if rings:
             rings.add(self.stage, start_ns, now_ns)
         return out
@@ -318,7 +325,7 @@ class Samples:
         if rings:
             rings.sample = sample_of(i)
         dlbench_places.put(True)
-        weight = _weight = self.turns.group
+        _weight = self.turns.weight
         start_ns = monotonic_ns()
         try:
             out = self.dataset[i]
@@ -328,16 +335,15 @@ class Samples:
         _weight = 1
         row[GOT] += 1
         row[GOT_NS] += now_ns - start_ns
-        row[TIMED_N] += 1
-        row[TIMED_NS] += weight * (now_ns - start_ns)
-        if rings:
+        if rings:  # a timeline has the parts of all samples
             rings.add(GETITEM, start_ns, now_ns)
             rings.sample = NO_SAMPLE  # what follows belongs to none
-        self.turns.draw(group_of(self.n_parts, row, rings))
+        else:
+            self.turns.draw(self.n_parts, now_ns - start_ns)
         return out
 
     def untimed(self, indices, row, rings):
-        """Samples before one whose parts are timed."""
+        """Samples before one whose parts are timed. After an error the cell ends: nothing is put back."""
         global _weight
         dlbench_places.put(False)
         _weight = 0
@@ -387,13 +393,15 @@ class Samples:
         return self.in_turns(indices, row, rings) if self.n_parts else self.grouped(indices, row, rings)
 
     def in_turns(self, indices, row, rings):
-        out = []
+        out, beside = [], (_open.get(self.board.path) or self.board.map())[4]
         while len(out) < len(indices):
             if self.turns.until == 0:
                 out.append(self.timed(indices[len(out)], row, rings))
+                beside[TIMED] += 1
             else:
                 out += self.untimed(indices[len(out) : len(out) + self.turns.until], row, rings)
-        dlbench_places.put(True)
+                beside[STRETCHES] += 1
+        dlbench_places.put(True)  # what makes a batch may have transforms, too
         return out
 
     def grouped(self, indices, row, rings):
@@ -420,39 +428,29 @@ class Samples:
 
 
 class Stream(IterableDataset):
-    """An iterable data set with stamps; `n_parts` as of Samples."""
+    """An iterable data set with stamps."""
 
-    def __init__(self, board, dataset, n_parts=0):
-        self.board, self.dataset, self.n_parts = board, dataset, n_parts
+    def __init__(self, board, dataset):
+        self.board, self.dataset = board, dataset
 
     def __iter__(self):
-        global _weight
-        samples, board, turns = iter(self.dataset), self.board, Turns()
-        row, _, rings = (_open.get(board.path) or board.map())[:3]
+        samples, board = iter(self.dataset), self.board
+        row = (_open.get(board.path) or board.map())[0]
         before, left, used = row[GOT], WATCHED_EVERY, None
-        add, is_watched = board.add, board.is_watched
+        add, now_ns, is_watched = board.add, monotonic_ns, board.is_watched
         while True:
             left -= 1
             if left == 0:
                 left = WATCHED_EVERY
                 used = dlbench_cpu.used() if is_watched and row[GOT_NS] > row[GOT] * LONG_SAMPLE_NS else None
-            weight = _weight = 0 if turns.until else turns.group
-            start_ns = monotonic_ns()
+            start_ns = now_ns()
             try:
                 one = next(samples)
             except StopIteration:
-                _weight = 1
                 return
             except (Exception, SystemExit) as why:
                 raise AtSample("sample %d of a worker's stream" % (row[GOT] - before)) from why
             end_ns = add(GETITEM, start_ns)
-            _weight = 1
-            if weight:
-                row[TIMED_N] += 1
-                row[TIMED_NS] += weight * (end_ns - start_ns)
-                turns.draw(group_of(self.n_parts, row, rings))
-            else:
-                turns.until -= 1
             if used:
                 board.computed(row, used, end_ns - start_ns)
                 used = None
@@ -462,6 +460,6 @@ class Stream(IterableDataset):
         return len(self.dataset)
 
     def __getattr__(self, name):
-        if name in ("dataset", "board", "n_parts") or name.startswith("__"):
+        if name in ("dataset", "board") or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.dataset, name)

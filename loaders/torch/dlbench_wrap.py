@@ -137,4 +137,4 @@ def stamped(board, dataset, composed, openers):
     n_parts = len(board.names) - len(dlbench_stamps.STAGES) + (any(loads) or bool(openers))
     if isinstance(dataset, getattr(torch.utils.data, "IterDataPipe", ())):
         return dataset  # DataLoader itself divides these among workers, if it knows them
-    return (dlbench_stamps.Stream if isinstance(dataset, IterableDataset) else dlbench_stamps.Samples)(board, dataset, n_parts)
+    return dlbench_stamps.Stream(board, dataset) if isinstance(dataset, IterableDataset) else dlbench_stamps.Samples(board, dataset, n_parts)

@@ -255,7 +255,7 @@ class Server:
     def __init__(self, channel, source, batches, kept):
         self.channel, self.source, self.batches, self.kept = channel, source, batches, kept
         self.iterator, self.batch, self.n_made_of, self.pages = None, None, 0, None
-        self.n_epochs, self.n_taken, self.n_samples, self.window, self.opened, self.opened_ns = 0, 0, 0, None, None, 0
+        self.n_epochs, self.n_taken, self.n_samples, self.window, self.opened, self.opened_ns, self.timed = 0, 0, 0, None, None, 0, None
         self.had_batches = False  # in an epoch before
         self.foreseen_ns, self.is_ahead = None, False  # the next NEXT; whether it is answered
 
@@ -345,22 +345,26 @@ class Server:
         board = self.source.board
         now_ns = time.monotonic_ns()
         if board and opens:
-            self.opened, self.opened_ns = board.read(), now_ns
+            self.opened, self.opened_ns, self.timed = board.read(), now_ns, board.timed()
         elif board and self.opened:
             self.window = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(self.opened, board.read())]
+            self.timed = [b - a for a, b in zip(self.timed, board.timed())]
             board.end_window(self.opened_ns, now_ns)
 
     def stats(self):
         """The stages within the window; and whether each sample was asked for once an epoch, if whole epochs were read."""
-        board, out = self.source.board, {"stages": [], "stamp_ns": None, "stamps_frac": None, "computing_frac": None, "once": None}
+        board, out = self.source.board, dict.fromkeys(("timed", "stamp_ns", "stamps_frac", "computing_frac", "once"))
+        out["stages"] = []
         if board:
             out["stamp_ns"] = self.source.costs.stamp.apart
         if board and self.window:
             from dlbench_account import computing_frac, stages
 
-            out["stages"] = stages(board.names, self.window, self.source.decodes)
+            n_timed = self.timed[0] if self.source.costs.groups else None
+            out["stages"] = stages(board.names, self.window, self.source.decodes, n_timed)
+            out["timed"] = n_timed
             out["computing_frac"] = computing_frac(self.window)
-            out["stamps_frac"] = self.source.costs.frac(self.window)
+            out["stamps_frac"] = self.source.costs.frac(self.window, *self.timed)
         if board and board.trace:
             from dlbench_account import track
 

@@ -224,8 +224,8 @@ class Whole:
     def __getitems__(self, indices):
         return indices
 board = dlbench_stamps.Board("stamps", 0, 2)
-for dataset, has_parts in (range(2), False), (range(2), True), (Whole(), False):
-    assert dlbench_stamps.Samples(board, dataset, has_parts).__getitems__(Drawn()) == [0, 1]
+for dataset, n_parts in (range(2), 0), (range(2), 3), (Whole(), 0):
+    assert dlbench_stamps.Samples(board, dataset, n_parts).__getitems__(Drawn()) == [0, 1]
 assert Drawn.n == 3 and board.more_and_fewer(3) == (0, 0)
 given = (0, 1)
 assert dlbench_stamps.Samples(board, Whole()).__getitems__(given) is given and board.more_and_fewer(4) == (0, 0)

@@ -82,8 +82,8 @@ def expect(call, reason, where):
         assert [frame.rpartition("/")[2] for frame in told["frames"]] == where, told
 
 
-for has_parts in False, True:
-    ask = lambda how: Samples(board, own.Mine(how), has_parts).__getitems__(range(64))
+for n_parts in 0, 3:
+    ask = lambda how: Samples(board, own.Mine(how), n_parts).__getitems__(range(64))
     expect(lambda: ask("key"), "sample 37: KeyError: 'missing key'", ["own.py:15 in __getitem__"])
     expect(lambda: ask("lines"), "sample 37: ValueError: first line | second line: hint", ["own.py:17 in __getitem__"])
     expect(lambda: ask("stop"), "sample 37: StopIteration", ["own.py:19 in __getitem__"])
