@@ -8,9 +8,6 @@ KNOWN_OF_TWO = 0.001  # two pairs are near each other by chance: of rows whose p
 RATE_TOLERANCE, IDLE_TOLERANCE = 0.05, 0.03
 GAIN_LIMIT = 1 / (1 - 0.10)  # docs/verdict.md: what a share of 10% costs
 SHARE_LIMIT = 0.10
-# Student's t, 97.5%, of 1 and more degrees of freedom; of more than eleven a little too much.
-T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201)
-BY_GAIN = ("INPUT-BOUND", "COMPUTE-BOUND", "BALANCED")  # classes that the gain decides
 NAMES = {"files": "ImageFolder", "webdataset": "webdataset", "hdf5": "h5py", "tokens": "tokens"}
 UNJUDGED = ("INCOMPLETE", "HARNESS-BOUND")
 
@@ -39,17 +36,6 @@ def class_of_one(cells):
     return sorted(cells, key=lambda cell: cell["samples_per_s"])[(len(cells) - 1) // 2]["class"]
 
 
-def class_of_all(cells):
-    """What dlbench says of repetitions: the class of the one with the median rate, or BORDERLINE if the interval of their gains reaches
-    across the limit (docs/verdict.md, core/measure/gain.h: of one cell it is Student's t)."""
-    verdict = class_of_one(cells)
-    logs = [math.log(cell["gain"]) for cell in cells if cell.get("gain")]
-    if verdict not in BY_GAIN or len(logs) < 2:
-        return verdict
-    half = T[min(len(logs) - 1, len(T)) - 1] * statistics.stdev(logs) / math.sqrt(len(logs))
-    return "BORDERLINE" if abs(statistics.mean(logs) - math.log(GAIN_LIMIT)) <= half else verdict
-
-
 def ratios_of(row):
     return [pair["dlbench"]["samples_per_s"] / pair["loop"]["samples_per_s"] for pair in row["pairs"] if "failed" not in pair["dlbench"]]
 
@@ -67,22 +53,24 @@ def judged(row):
     """The row's figures: medians of each side; ratio and difference are medians over the pairs, whose runs followed each other."""
     pairs = row["pairs"]
     loop_runs, cells = [pair["loop"] for pair in pairs], [pair["dlbench"] for pair in pairs]
-    out = {"failed": next((cell["failed"] for cell in cells if "failed" in cell), None)}
+    told = [row["told"]] if "told" in row else []  # by the run with three repetitions
+    out = {"failed": next((cell["failed"] for cell in cells + told if "failed" in cell), None)}
     out["loop_rate"] = statistics.median(run["samples_per_s"] for run in loop_runs)
     out["loop_idle"] = statistics.median(run["idle_frac"] for run in loop_runs)
     gains = [gain(run, row["step_ms"]) for run in loop_runs]
     out["gain"] = (min(gains), max(gains))
     if out["failed"]:
-        out["within"] = out["contradicts"] = out["all_contradict"] = False
+        out["within"] = out["contradicts"] = out["one_contradicts"] = False
         return out
     out["rate"] = statistics.median(cell["samples_per_s"] for cell in cells)
     out["idle"] = statistics.median(cell["idle_frac"] for cell in cells)
     ratios = ratios_of(row)
     out["ratio"], out["ratios"] = statistics.median(ratios), (min(ratios), max(ratios))
     out["points"] = statistics.median(cell["idle_frac"] - run["idle_frac"] for cell, run in zip(cells, loop_runs))
-    out["class"], out["class_of_all"] = class_of_one(cells), class_of_all(cells)
+    out["class_of_one"] = class_of_one(cells)
+    out["class"] = told[0]["class"] if told else out["class_of_one"]
     out["contradicts"] = contradicts(out["class"], loop_runs, row["step_ms"])
-    out["all_contradict"] = contradicts(out["class_of_all"], loop_runs, row["step_ms"])
+    out["one_contradicts"] = contradicts(out["class_of_one"], loop_runs, row["step_ms"])
     out["within"] = abs(out["ratio"] - 1) <= RATE_TOLERANCE and abs(out["points"]) <= IDLE_TOLERANCE
     return out
 
@@ -95,8 +83,8 @@ def line(row):
     if it["failed"]:
         return head + f"| failed: {it['failed']} | | | | | " + tail + " no |"
     verdict = it["class"] + (" (contradicts)" if it["contradicts"] else "")
-    if it["class_of_all"] != it["class"]:
-        verdict += f"; of all runs {it['class_of_all']}"
+    if it["class_of_one"] != it["class"]:
+        verdict += f"; of one repetition {it['class_of_one']}" + (" (contradicts)" if it["one_contradicts"] else "")
     return (head + f"| {it['rate']:,.0f} | {it['idle']:.1%} "
             f"| {it['ratio']:.3f} ({it['ratios'][0]:.2f} to {it['ratios'][1]:.2f}) | {100 * it['points']:+.1f} | {verdict} " + tail +
             (" yes |" if it["within"] else " no |"))
@@ -112,8 +100,8 @@ def markdown(rows, n_all):
     lines = [HEAD] + [line(row) for row in rows]
     judgements = [judged(row) for row in rows]
     n_within = sum(it["within"] for it in judgements)
-    n_against, n_of_all = (sum(it[name] for it in judgements) for name in ("contradicts", "all_contradict"))
+    n_against, n_of_one = (sum(it[name] for it in judgements) for name in ("contradicts", "one_contradicts"))
     n_unjudged = sum(it.get("class") in UNJUDGED for it in judgements)
     lines += ["", f"{len(rows)} of {n_all} rows measured; {n_within} within {RATE_TOLERANCE:.0%} of the rate and "
-              f"{100 * IDLE_TOLERANCE:.0f} points of idle; {n_against} contradicting verdicts, {n_of_all} by repetitions; {n_unjudged} without a judgement."]
+              f"{100 * IDLE_TOLERANCE:.0f} points of idle; {n_against} contradicting verdicts, {n_of_one} of single repetitions; {n_unjudged} without a judgement."]
     return "\n".join(lines)
