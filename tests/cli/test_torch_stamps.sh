@@ -4,6 +4,7 @@
 . "$DLB_SOURCE_DIR/tests/cli/torch_parts.sh"
 
 command -v python3 >/dev/null || skip "no python3"
+cp "$DLB_SOURCE_DIR/tests/support/compose.py" .
 
 # --- a sample has a stamp of its own where parts of it have one; what stamps cost is measured that way, and leaves nothing behind
 holds <<'PY'
@@ -106,24 +107,18 @@ import dlbench_stamps
 import dlbench_turns
 import dlbench_wrap
 import __main__
+from compose import Compose
 from torch.utils.data import Dataset
 class Step:
     def __call__(self, i):
         seen.append([type(one) is dlbench_stamps.Call for one in mine.first.transforms])
-        return i
-class Compose:
-    def __init__(self, transforms):
-        self.transforms = transforms
-    def __call__(self, i):
-        for one in self.transforms:
-            i = one(i)
         return i
 class Mine(Dataset):
     def __init__(self):
         self.first, self.second = Compose([Step(), Step()]), Compose((Step(),))
     def __getitem__(self, i):
         return self.second(self.first(i))
-for one in Step, Compose, Mine:
+for one in Step, Mine:
     setattr(__main__, one.__name__, one)
 board, mine, seen = dlbench_stamps.Board("stamps", 0, 0), Mine(), []
 plain = list(mine.first.transforms)
@@ -167,6 +162,7 @@ cat >planted.py <<'PY'
 import dlbench_stamps
 import dlbench_turns
 import dlbench_wrap
+from compose import Compose
 from dlbench_account import stages
 from random import Random
 from torch.utils.data import Dataset
@@ -186,14 +182,6 @@ class Clock:
     ns = 1
     def __call__(self):
         return self.ns
-
-class Compose:
-    def __init__(self, transforms):
-        self.transforms = transforms
-    def __call__(self, sample):
-        for one in self.transforms:
-            sample = one(sample)
-        return sample
 
 class Map(Dataset):
     def __init__(self, transform):
