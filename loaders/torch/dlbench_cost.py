@@ -1,7 +1,7 @@
 """What the stamps of dlbench_stamps.py cost. Part of loaders/torch/serve.py.
 
 A stamp closely behind another one takes 0.5 us. Between others' work, which leaves little of its code and data in a core's caches, it takes
-2 to 10: that is what a cell with stamps differs by from one without.
+3 to 10: that is what a cell with stamps differs by from one without.
 """
 
 import time

@@ -353,8 +353,8 @@ class Server:
 
     def stats(self):
         """The stages within the window; and whether each sample was asked for once an epoch, if whole epochs were read."""
-        board, out = self.source.board, dict.fromkeys(("timed", "stamp_ns", "stamps_frac", "computing_frac", "once"))
-        out["stages"] = []
+        unknown = dict.fromkeys(("timed", "stamp_ns", "stamps_frac", "computing_frac", "once"))
+        board, out = self.source.board, {"stages": [], **unknown}
         if board:
             out["stamp_ns"] = self.source.costs.stamp.apart
         if board and self.window:

@@ -141,12 +141,12 @@ def verdicts(rng, of_loop, of_cell, spread, most=12):
         return {"loop": run(160 / loop, 0, interval_ms=20 * loop), "dlbench": run(160 / gain, 0, **{"class": class_of([gain])})}
 
     drawn = row(20, [], [], "")
-    drawn["told"] = {"class": class_of([drawn_gain(of_cell) for _ in range(3)])}
+    drawn["three"] = {"class": class_of([drawn_gain(of_cell) for _ in range(3)])}
     drawn["pairs"] = [pair(), pair()]
     while len(drawn["pairs"]) < most and not is_settled(drawn):
         drawn["pairs"].append(pair())
     it = judged(drawn)
-    return it["contradicts"], it["one_contradicts"], it["class"] == "BORDERLINE"
+    return it["three_contradict"], it["contradicts"], it["class_of_three"] == "BORDERLINE"
 
 
 # gain of the loop, of the cell, spread of a run: contradictions with three repetitions, with one, BORDERLINE; at most or at least so often

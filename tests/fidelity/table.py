@@ -53,24 +53,24 @@ def judged(row):
     """The row's figures: medians of each side; ratio and difference are medians over the pairs, whose runs followed each other."""
     pairs = row["pairs"]
     loop_runs, cells = [pair["loop"] for pair in pairs], [pair["dlbench"] for pair in pairs]
-    told = [row["told"]] if "told" in row else []  # by the run with three repetitions
-    out = {"failed": next((cell["failed"] for cell in cells + told if "failed" in cell), None)}
+    three = [row["three"]] if "three" in row else []  # the run with three repetitions
+    out = {"failed": next((cell["failed"] for cell in cells + three if "failed" in cell), None)}
     out["loop_rate"] = statistics.median(run["samples_per_s"] for run in loop_runs)
     out["loop_idle"] = statistics.median(run["idle_frac"] for run in loop_runs)
     gains = [gain(run, row["step_ms"]) for run in loop_runs]
     out["gain"] = (min(gains), max(gains))
     if out["failed"]:
-        out["within"] = out["contradicts"] = out["one_contradicts"] = False
+        out["within"] = out["contradicts"] = out["three_contradict"] = False
         return out
     out["rate"] = statistics.median(cell["samples_per_s"] for cell in cells)
     out["idle"] = statistics.median(cell["idle_frac"] for cell in cells)
     ratios = ratios_of(row)
     out["ratio"], out["ratios"] = statistics.median(ratios), (min(ratios), max(ratios))
     out["points"] = statistics.median(cell["idle_frac"] - run["idle_frac"] for cell, run in zip(cells, loop_runs))
-    out["class_of_one"] = class_of_one(cells)
-    out["class"] = told[0]["class"] if told else out["class_of_one"]
+    out["class"] = class_of_one(cells)
+    out["class_of_three"] = three[0]["class"] if three else out["class"]
     out["contradicts"] = contradicts(out["class"], loop_runs, row["step_ms"])
-    out["one_contradicts"] = contradicts(out["class_of_one"], loop_runs, row["step_ms"])
+    out["three_contradict"] = contradicts(out["class_of_three"], loop_runs, row["step_ms"])
     out["within"] = abs(out["ratio"] - 1) <= RATE_TOLERANCE and abs(out["points"]) <= IDLE_TOLERANCE
     return out
 
@@ -83,8 +83,8 @@ def line(row):
     if it["failed"]:
         return head + f"| failed: {it['failed']} | | | | | " + tail + " no |"
     verdict = it["class"] + (" (contradicts)" if it["contradicts"] else "")
-    if it["class_of_one"] != it["class"]:
-        verdict += f"; of one repetition {it['class_of_one']}" + (" (contradicts)" if it["one_contradicts"] else "")
+    if it["class_of_three"] != it["class"]:
+        verdict += f"; of three {it['class_of_three']}" + (" (contradicts)" if it["three_contradict"] else "")
     return (head + f"| {it['rate']:,.0f} | {it['idle']:.1%} "
             f"| {it['ratio']:.3f} ({it['ratios'][0]:.2f} to {it['ratios'][1]:.2f}) | {100 * it['points']:+.1f} | {verdict} " + tail +
             (" yes |" if it["within"] else " no |"))
@@ -100,8 +100,9 @@ def markdown(rows, n_all):
     lines = [HEAD] + [line(row) for row in rows]
     judgements = [judged(row) for row in rows]
     n_within = sum(it["within"] for it in judgements)
-    n_against, n_of_one = (sum(it[name] for it in judgements) for name in ("contradicts", "one_contradicts"))
+    n_against, n_of_three = (sum(it[name] for it in judgements) for name in ("contradicts", "three_contradict"))
     n_unjudged = sum(it.get("class") in UNJUDGED for it in judgements)
     lines += ["", f"{len(rows)} of {n_all} rows measured; {n_within} within {RATE_TOLERANCE:.0%} of the rate and "
-              f"{100 * IDLE_TOLERANCE:.0f} points of idle; {n_against} contradicting verdicts, {n_of_one} of single repetitions; {n_unjudged} without a judgement."]
+              f"{100 * IDLE_TOLERANCE:.0f} points of idle; {n_against} contradicting verdicts, "
+              f"{n_of_three} with three repetitions; {n_unjudged} without a judgement."]
     return "\n".join(lines)
