@@ -86,8 +86,8 @@ static double loader_frac(const struct dlb_finding *f)
 
 static void look_at_gain(const struct dlb_gain *gain, struct dlb_finding *f)
 {
-    f->gain_low = gain->n == 1 ? gain->median : gain->low;
-    f->gain_high = gain->n == 1 ? gain->median : gain->high;
+    f->gain_low = gain->n == 1 ? gain->median / DLB_GAIN_OF_ONE : gain->low;
+    f->gain_high = gain->n == 1 ? gain->median * DLB_GAIN_OF_ONE : gain->high;
     if (gain->n == 0 || !isfinite(gain->median) || isnan(f->gain_low) || isnan(f->gain_high))
         f->side = DLB_GAIN_UNKNOWN;
     else if (f->gain_low > DLB_GAIN_CLEAR)

@@ -25,10 +25,10 @@
  *     the gain's whole interval is below the threshold.
  *
  * Where no ceiling was measured, input needs a share of 10%, too. A single repetition has no
- * interval: then the gain itself decides. A ceiling whose own device was idle although its batches
- * were ready, and copied, shows nothing unless it proves INPUT-BOUND: if input has 10%,
- * HARNESS-BOUND, because the machine was busy or the harness is the limit; if not, the shares
- * decide.
+ * interval: its gain is taken as known to 5%, DLB_GAIN_OF_ONE. A ceiling whose own device was idle
+ * although its batches were ready, and copied, shows nothing unless it proves INPUT-BOUND: if input
+ * has 10%, HARNESS-BOUND, because the machine was busy or the harness is the limit; if not, the
+ * shares decide.
  *
  * Thresholds are TraceML's (a share >= 10% warns, >= 20% is critical; compute >= 90% is
  * COMPUTE-BOUND), applied to shares of the device's window instead of the step's wall clock. */

@@ -5,7 +5,7 @@
 
 #define MOST_SHOWN 100 /* of a gain; a bound above it says nothing */
 
-static const char no_interval[] = "one repetition, which has no interval";
+static const char one_repetition[] = "one repetition, taken as known to 5%"; /* DLB_GAIN_OF_ONE */
 
 /* Measured, never worked out from the shares: what else is exposed depends on what overlaps. */
 void dlb_say_gain(struct words *w, const struct dlb_evidence *e)
@@ -19,7 +19,7 @@ void dlb_say_gain(struct words *w, const struct dlb_evidence *e)
     struct number low = times(gain->low), high = times(gain->high);
     bool says_more = strcmp(low.text, high.text) != 0; /* the two figures differ as printed */
     if (gain->n == 1)
-        say(w, " (%s)", no_interval);
+        say(w, " (%s)", one_repetition);
     else if (!isnan(gain->low) && !isnan(gain->high) && says_more)
         say(w, " (measured: %s to %s)", low.text, high.text);
     say(w, ". ");
@@ -32,7 +32,7 @@ void dlb_say_at_most(struct words *w, const char *before, const struct dlb_evide
         return;
     say(w, "%sfaster loading would gain at most %s", before, times(fmax(f->gain_high, 1)).text);
     if (e->gain.n == 1)
-        say(w, " (%s)", no_interval);
+        say(w, " (%s)", one_repetition);
 }
 
 void dlb_say_refuted(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
@@ -43,7 +43,7 @@ void dlb_say_refuted(struct words *w, const struct dlb_evidence *e, const struct
         "clearly faster",
         device_name(e), percent(f->input_frac).text);
     if (gain->n == 1 && isfinite(gain->median))
-        say(w, " (%s; %s)", times(gain->median).text, no_interval);
+        say(w, " (%s; %s)", times(gain->median).text, one_repetition);
     else if (isfinite(gain->median) && isfinite(gain->low) && isfinite(gain->high))
         say(w, " (%s; %s to %s)", times(gain->median).text, times(gain->low).text,
             times(gain->high).text);
@@ -81,9 +81,11 @@ void dlb_say_borderline(struct words *w, const struct dlb_evidence *e, const str
         say_lost_gain(w, e, f);
         return;
     }
-    say(w,
-        "Loading is the limit if it would gain more than %s, and %u repetitions do not tell "
-        "whether it would. Try: this cell alone with more repetitions (`dlbench run`, "
-        "run.repeats); a quiet machine.",
-        times(DLB_GAIN_CLEAR).text, e->gain.n);
+    say(w, "Loading is the limit if it would gain more than %s, and ", times(DLB_GAIN_CLEAR).text);
+    if (e->gain.n == 1)
+        say(w, "one repetition does not tell");
+    else
+        say(w, "%u repetitions do not tell", e->gain.n);
+    say(w, " whether it would. Try: this cell alone with more repetitions (`dlbench run`, "
+           "run.repeats); a quiet machine.");
 }

@@ -18,6 +18,9 @@
 #define DLB_GAIN_CLEAR                                                                             \
     (1 / (1 - DLB_SHARE_WARN)) /* ceiling / measured: what a share of 10% costs */
 #define DLB_GAIN_CRITICAL (1 / (1 - DLB_SHARE_CRITICAL)) /* likewise of 20% */
+#define DLB_GAIN_OF_ONE                                                                            \
+    1.05 /* how far off the gain of a single repetition may be, either way: twice the spread of    \
+            gains near the threshold that docs/fidelity.md has (median 2.6%) */
 #define DLB_CEILING_IDLE_MAX                                                                       \
     0.10                         /* idle share of a ceiling, copies apart; above, it is not valid */
 #define DLB_LOST_WARN 0.01       /* share of skipped samples that warns; critical as above */

@@ -9,6 +9,7 @@ RATE_TOLERANCE, IDLE_TOLERANCE = 0.05, 0.03
 GAIN_LIMIT = 1 / (1 - 0.10)  # docs/verdict.md: what a share of 10% costs
 SHARE_LIMIT = 0.10
 NAMES = {"files": "ImageFolder", "webdataset": "webdataset", "hdf5": "h5py", "tokens": "tokens"}
+LOADING = ("INPUT-BOUND", "BORDERLINE", "COMPUTE-BOUND", "BALANCED")  # the gain tells them apart
 UNJUDGED = ("INCOMPLETE", "HARNESS-BOUND")
 
 
@@ -31,9 +32,15 @@ def contradicts(verdict, loop_runs, step_ms):
     return False
 
 
-def class_of_one(cells):
-    """Of the run with the median rate: one repetition has no interval."""
-    return sorted(cells, key=lambda cell: cell["samples_per_s"])[(len(cells) - 1) // 2]["class"]
+def median_run(cells):
+    return sorted(cells, key=lambda cell: cell["samples_per_s"])[(len(cells) - 1) // 2]
+
+
+def class_by_figure(cell):
+    """What the figure of the gain says alone, as if it were known well: stricter than dlbench's class, which allows for what it is not."""
+    if cell["class"] not in LOADING or not cell.get("gain"):
+        return cell["class"]
+    return "INPUT-BOUND" if cell["gain"] > GAIN_LIMIT else "COMPUTE-BOUND"
 
 
 def ratios_of(row):
@@ -60,17 +67,19 @@ def judged(row):
     gains = [gain(run, row["step_ms"]) for run in loop_runs]
     out["gain"] = (min(gains), max(gains))
     if out["failed"]:
-        out["within"] = out["contradicts"] = out["three_contradict"] = False
+        out["within"] = out["contradicts"] = out["three_contradict"] = out["figure_contradicts"] = False
         return out
     out["rate"] = statistics.median(cell["samples_per_s"] for cell in cells)
     out["idle"] = statistics.median(cell["idle_frac"] for cell in cells)
     ratios = ratios_of(row)
     out["ratio"], out["ratios"] = statistics.median(ratios), (min(ratios), max(ratios))
     out["points"] = statistics.median(cell["idle_frac"] - run["idle_frac"] for cell, run in zip(cells, loop_runs))
-    out["class"] = class_of_one(cells)
+    one = median_run(cells)
+    out["class"] = one["class"]
     out["class_of_three"] = three[0]["class"] if three else out["class"]
     out["contradicts"] = contradicts(out["class"], loop_runs, row["step_ms"])
     out["three_contradict"] = contradicts(out["class_of_three"], loop_runs, row["step_ms"])
+    out["figure_contradicts"] = contradicts(class_by_figure(one), loop_runs, row["step_ms"])
     out["within"] = abs(out["ratio"] - 1) <= RATE_TOLERANCE and abs(out["points"]) <= IDLE_TOLERANCE
     return out
 
@@ -100,9 +109,10 @@ def markdown(rows, n_all):
     lines = [HEAD] + [line(row) for row in rows]
     judgements = [judged(row) for row in rows]
     n_within = sum(it["within"] for it in judgements)
-    n_against, n_of_three = (sum(it[name] for it in judgements) for name in ("contradicts", "three_contradict"))
+    n_against, n_of_three, n_figures = (sum(it[name] for it in judgements)
+                                        for name in ("contradicts", "three_contradict", "figure_contradicts"))
     n_unjudged = sum(it.get("class") in UNJUDGED for it in judgements)
     lines += ["", f"{len(rows)} of {n_all} rows measured; {n_within} within {RATE_TOLERANCE:.0%} of the rate and "
               f"{100 * IDLE_TOLERANCE:.0f} points of idle; {n_against} contradicting verdicts, "
-              f"{n_of_three} with three repetitions; {n_unjudged} without a judgement."]
+              f"{n_of_three} with three repetitions, {n_figures} if the figure alone decided; {n_unjudged} without a judgement."]
     return "\n".join(lines)

@@ -295,6 +295,34 @@ static void test_noise_is_told_from_nearness(void **state)
     }
 }
 
+/* A single repetition: how often it is wrong of a gain below or above the threshold, and how often
+ * it does not decide. */
+static void test_one_repetition(void **state)
+{
+    (void)state;
+    static const struct {
+        double gain;
+        bool near; /* how often it decides, and not how often it is wrong, is in question otherwise
+                    */
+    } truths[] = {{1, false}, {1.05, true}, {NEAR, true}, {1.13, true}, {1.2, true}, {1.5, false}};
+    static const double noises[] = {0.01, 0.026, 0.05, 0.1};
+    printf("| gain | noise | INPUT-BOUND | BORDERLINE | below |\n");
+    for (size_t i = 0; i < 24; i++) {
+        const struct sweep s = {"", truths[i / 4].gain, CELLS, 1, noises[i % 4], 0, false, false, 0,
+                                0};
+        struct tally t = count(&s, 300 + i);
+        double below = 1 - t.input - t.borderline;
+        printf("| %.2f | %.1f%% | %.1f%% | %.1f%% | %.1f%% |\n", s.gain, 100 * s.sd, 100 * t.input,
+               100 * t.borderline, 100 * below);
+        double wrong = s.gain > DLB_GAIN_CLEAR ? below : t.input;
+        bool usual = s.sd < 0.03;
+        if ((usual && wrong > 0.025) || wrong > 0.3 ||
+            (usual && !truths[i / 4].near && t.borderline > 0.05))
+            fail_msg("gain %g, noise %g: %g wrong, %g not decided", s.gain, s.sd, wrong,
+                     t.borderline);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_near_cells_do_not_contradict_each_other),
         cmocka_unit_test(test_clear_cells_are_clear),
         cmocka_unit_test(test_noise_is_told_from_nearness),
+        cmocka_unit_test(test_one_repetition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

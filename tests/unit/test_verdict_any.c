@@ -83,12 +83,12 @@ static struct dlb_evidence any_evidence(struct dlb_rng *rng)
 
 static double low_of(const struct dlb_gain *gain)
 {
-    return gain->n == 1 ? gain->median : gain->low;
+    return gain->n == 1 ? gain->median / DLB_GAIN_OF_ONE : gain->low;
 }
 
 static double high_of(const struct dlb_gain *gain)
 {
-    return gain->n == 1 ? gain->median : gain->high;
+    return gain->n == 1 ? gain->median * DLB_GAIN_OF_ONE : gain->high;
 }
 
 static bool is_known(const struct dlb_gain *gain)
