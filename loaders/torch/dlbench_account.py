@@ -1,10 +1,13 @@
 """What the stamps of a window tell, as the cell's result has it. Part of loaders/torch/serve.py."""
 
 from dlbench_stamps import COMPUTED, GETITEM, LOAD, ON_CPU, STAGES, WATCHED
+from dlbench_turns import RUN
 
 OWN = "own computing"  # no name of Python's: no transform has it
 LEAST = 0.05  # of __getitem__: less than that the ticks of the kernel's clock do not tell
-FEWEST = 32  # samples whose parts were timed, if those of others were not: fewer say too little of where the time went
+FEWEST = 32 * RUN  # samples whose parts were timed, if those of others were not: fewer say too little of where the time went
+BY_CHANCE = 1.5  # times what they are within: so much more than that the parts of so many samples hardly come to by chance
+TICK_NS = 4000000  # many kernels tell computing of the program from their own by what a thread does at each tick
 
 
 def parts_of(names, decodes):
@@ -29,7 +32,8 @@ def own_computing(window, parts):
     if watched_ns == 0:
         return []
     own_ns = int(min(computed_ns / watched_ns, 1) * whole_ns) - within_ns
-    return [{"name": OWN, "part": "transform", "count": n, "sum_ns": own_ns}] if own_ns > LEAST * whole_ns else []
+    least = max(LEAST, (TICK_NS / watched_ns) ** 0.5)  # two standard errors, of a half
+    return [{"name": OWN, "part": "transform", "count": n, "sum_ns": own_ns}] if own_ns > least * whole_ns else []
 
 
 def computing_frac(window):
@@ -39,10 +43,11 @@ def computing_frac(window):
 
 
 def bounded(window):
-    """Where the parts of some samples count for others (dlbench_turns.py): by chance they may come to more than all of __getitem__."""
+    """Where the parts of some samples count for others (dlbench_turns.py): by chance they may come to more than all of __getitem__. If they come
+    to much more, they run in threads."""
     within = [LOAD, *range(len(STAGES), len(window))]
     within_ns, whole_ns = sum(window[i][1] for i in within), window[GETITEM][1]
-    if within_ns <= whole_ns:
+    if not whole_ns < within_ns < BY_CHANCE * whole_ns:
         return window
     out = list(window)
     for i in within:

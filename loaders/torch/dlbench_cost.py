@@ -4,12 +4,16 @@ A stamp closely behind another one takes 0.5 us. Between others' work, which lea
 3 to 10: that is what a cell with stamps differs by from one without.
 """
 
+import itertools
 import time
 from typing import Callable, NamedTuple
 
+import dlbench_cpu
 import dlbench_places
 import dlbench_stamps
-from dlbench_stamps import COLLATE, GC, GETITEM, LOAD, LOOP_GC, NEXT, STAGES, WATCHED, Call, Collections, Samples
+from dlbench_stamps import COLLATE, GC, GETITEM, LOAD, LOOP_GC, NEXT, STAGES, WATCHED, Call, Collate, Collections, Samples
+from dlbench_streams import Stream
+from dlbench_turns import RUN
 
 APART_NS = 400000  # of work between two stamps, behind which they find as little in the caches as behind others()
 N_ROUNDS, N_CLOSE, N_TOGETHER = 24, 100, 4096
@@ -29,31 +33,41 @@ class Costs(NamedTuple):
     stamp: Cost
     collection: Cost  # of garbage: its two stamps
     wrapper: Cost  # of a part that is not timed (dlbench_turns.py), where the wrapper is not taken out
-    sample: Cost  # all that is done for one that has a stamp of its own; where those of a batch share one: for each of them
-    share: bool  # whether the samples of a batch share a stamp
+    batch: Cost  # all that is done for one whose samples share a stamp
+    sample: Cost  # all that is done for one whose parts are timed, but for these
+    clocks: Cost  # of CPUs: two readings
     groups: bool  # whether the parts of some samples count for others
     taken_out: frozenset  # stages whose wrappers are taken out (dlbench_places.py)
 
-    def frac(self, window, n_timed, n_stretches):
-        """What the stamps of a window took of the time of the workers' work; None: there was none. Where there are groups: of so many samples
-        the parts were timed, and so many stretches of others had one stamp each."""
+    def frac(self, window, n_timed, n_read):
+        """What the stamps of a window took of the time of the workers' work; None: there was none. Where there are groups, of so many samples
+        the parts were timed. Before and behind so many pieces of work the CPU's clocks were read."""
         work_ns = window[GETITEM][1] + window[COLLATE][1]
         if work_ns == 0:
             return None
         counts = {stage: n for stage, (n, _) in enumerate(window) if stage not in WATCHED}
-        n_samples, n_collections, n_wrappers = counts.pop(GETITEM), counts.pop(GC) + counts.pop(LOOP_GC), 0
+        n_samples, n_batches, n_collections = counts.pop(GETITEM), counts.pop(COLLATE), counts.pop(GC) + counts.pop(LOOP_GC)
+        spent_ns = 0
         if self.groups and n_samples:
             parts = {stage: counts.pop(stage) for stage in (LOAD, *range(len(STAGES), len(window)))}
-            counts["parts"] = sum(parts.values()) * n_timed / n_samples
-            n_wrappers = sum(n for stage, n in parts.items() if stage not in self.taken_out) * (1 - n_timed / n_samples)
-            n_samples = n_timed + n_stretches
+            spent_ns = self.parts_ns(parts, window[GETITEM][1] / n_samples, n_samples, n_timed)
         n_others = sum(counts.values())
-        between_ns = work_ns / max(n_others + n_wrappers + (0 if self.share else n_samples), 1)
-        spent_ns = n_samples * self.sample.behind(APART_NS if self.share else between_ns) + n_others * self.stamp.behind(between_ns)
-        spent_ns += n_wrappers * self.wrapper.behind(between_ns)
-        if n_collections:
-            spent_ns += n_collections * self.collection.behind(work_ns / n_collections)
+        spent_ns += n_others * self.stamp.behind(work_ns / max(n_others, 1))
+        for cost, n in (self.batch, n_batches), (self.collection, n_collections), (self.clocks, n_read):
+            if n:
+                spent_ns += n * cost.behind(work_ns / n)
         return spent_ns / work_ns
+
+    def parts_ns(self, parts, sample_ns, n_samples, n_timed):
+        """Of the parts of samples that take so long. Where those of some are timed, the first one of each run comes behind other work."""
+        n_parts, n_first = sum(parts.values()) / n_samples, n_timed / RUN if n_timed < n_samples else 0
+        n_wrappers = (n_samples - n_timed) * sum(n for stage, n in parts.items() if stage not in self.taken_out) / n_samples
+
+        def timed(between_ns):
+            return self.sample.behind(between_ns) + n_parts * self.stamp.behind(between_ns)
+
+        between_ns = sample_ns / (1 + n_parts)
+        return n_first * timed(APART_NS) + (n_timed - n_first) * timed(between_ns) + n_wrappers * self.wrapper.behind(between_ns)
 
 
 class Nothing:
@@ -71,11 +85,11 @@ class Together(Nothing):
 
 
 class Pair(NamedTuple):
-    """A function with stamps, and one that does the same without; how many things each does."""
+    """A function with stamps, and one that does the same without."""
 
     stamped: Callable
     bare: Callable
-    n: int = 1
+    n_calls: int = N_CLOSE  # closely behind each other
 
 
 def same(x):
@@ -111,35 +125,73 @@ def of_collection(board):
     return Pair(stamped, lambda: None)
 
 
-def of_samples(board, samples, batch_size):
-    """Of a wrapped data set: a sample that has a stamp of its own, or a batch of those that share one."""
-    bare = Together() if samples.gives_batches() else Nothing()
-    stamped = Samples(board, bare, samples.n_parts)
-    if stamped.stamps_each():
-        row, _, rings = board.map()[:3]
+def reader_of(board, stream):
+    return iter(Stream(board, itertools.repeat(None), stream.n_parts))
 
-        def drawn():
+
+def of_batch(board, dataset, batch_size):
+    """Of one whose samples share a stamp."""
+    indices, collate = [0] * min(batch_size, N_TOGETHER), Collate(board, COLLATE, same)
+    n_calls = max(N_CLOSE // batch_size, 1)
+    if isinstance(dataset, Stream):
+        none, reader = itertools.repeat(None), reader_of(board, dataset)
+
+        def stamped():
+            reader.stream.turns.until = reader.stream.n_together = len(indices)
+            collate([next(reader) for _ in indices])
+
+        return Pair(stamped, lambda: same([next(none) for _ in indices]), n_calls)
+    if not isinstance(dataset, Samples):
+        return Pair(lambda: collate(indices), lambda: same(indices), n_calls)
+    bare = Together() if dataset.gives_batches() else Nothing()
+    wrapped = Samples(board, bare, dataset.n_parts)
+
+    def stamped():
+        wrapped.turns.until = wrapped.n_together = len(indices)
+        collate(wrapped.__getitems__(indices))
+
+    if dataset.gives_batches():
+        return Pair(stamped, lambda: same(bare.__getitems__(indices)), n_calls)
+    return Pair(stamped, lambda: same([bare[i] for i in indices]), n_calls)
+
+
+def of_sample(board, dataset):
+    """Of one whose parts are timed."""
+    if isinstance(dataset, Stream):
+        none, reader = itertools.repeat(None), reader_of(board, dataset)
+
+        def stamped():
             dlbench_places.put(False)
-            stamped.timed(0, row, rings)
+            reader.stream.turns.until = 0
+            next(reader)
 
-        return Pair(drawn, lambda: bare[0])
-    indices = [0] * min(batch_size, N_TOGETHER)
-    stamped.__getitems__(indices)  # from then on it is known how many share a stamp
-    if samples.gives_batches():
-        return Pair(lambda: stamped.__getitems__(indices), lambda: bare.__getitems__(indices), len(indices))
-    return Pair(lambda: stamped.__getitems__(indices), lambda: [bare[i] for i in indices], len(indices))
+        return Pair(stamped, lambda: next(none))
+    bare = Nothing()
+    wrapped = Samples(board, bare, dataset.n_parts)
+    row, _, rings = board.map()[:3]
+
+    def stamped():
+        dlbench_places.put(False)
+        wrapped.timed(0, row, rings)
+
+    return Pair(stamped, lambda: bare[0])
 
 
-def medians(functions, n_calls, between):
-    """Of so many calls, in turns."""
+def of_clocks(board):
+    row = board.map()[0]
+    return Pair(lambda: board.computed(row, dlbench_cpu.used(), 0), lambda: None)
+
+
+def medians(functions, numbers, between):
+    """Of so many calls of each, in turns."""
     took_ns = [[] for _ in functions]
     for _ in range(N_ROUNDS):
-        for i, function in enumerate(functions):
+        for function, n_calls, found in zip(functions, numbers, took_ns):
             between()
             start_ns = time.monotonic_ns()
             for _ in range(n_calls):
                 function()
-            took_ns[i].append((time.monotonic_ns() - start_ns) / n_calls)
+            found.append((time.monotonic_ns() - start_ns) / n_calls)
     return [sorted(one)[N_ROUNDS // 2] for one in took_ns]
 
 
@@ -153,28 +205,20 @@ def others():
 
 def costs_of(pairs):
     functions = [one for pair in pairs for one in (pair.stamped, pair.bare)]
-    n_calls = max(N_CLOSE // max(pair.n for pair in pairs), 1)
-    close, apart = medians(functions, n_calls, lambda: None), medians(functions, 1, others())
-    return [
-        Cost(*(max(ns[2 * i] - ns[2 * i + 1], 0.0) / pair.n for ns in (close, apart)))
-        for i, pair in enumerate(pairs)
-    ]
+    close = medians(functions, [pair.n_calls for pair in pairs for _ in range(2)], lambda: None)
+    apart = medians(functions, [1] * len(functions), others())
+    return [Cost(*(max(ns[2 * i] - ns[2 * i + 1], 0.0) for ns in (close, apart))) for i in range(len(pairs))]
 
 
 def measured(board, dataset, batch_size):
     """By stamps that time nothing. They are taken back."""
-    pairs, is_map = [of_stamp(board), of_collection(board), of_wrapper(board)], isinstance(dataset, Samples)
-    if is_map:
-        pairs.append(of_samples(board, dataset, batch_size))
-    stamp, collection, wrapper, *sample = costs_of(pairs)
+    groups = isinstance(dataset, (Samples, Stream)) and dataset.stamps_each()
+    pairs = [of_stamp(board), of_collection(board), of_wrapper(board), of_clocks(board), of_batch(board, dataset, batch_size)]
+    if groups:
+        pairs.append(of_sample(board, dataset))
+    stamp, collection, wrapper, clocks, batch, *sample = costs_of(pairs)
+    times = max(batch_size / N_TOGETHER, 1)
+    batch = Cost(times * batch.close, times * batch.apart)
     board.clear()
-    groups = is_map and dataset.stamps_each()
-    return Costs(
-        stamp,
-        collection,
-        wrapper,
-        sample[0] if sample else stamp,
-        share=is_map and not groups,
-        groups=groups,
-        taken_out=frozenset(dlbench_places.stages()),
-    )
+    dlbench_places.put(True)
+    return Costs(stamp, collection, wrapper, batch, sample[0] if sample else None, clocks, groups, frozenset(dlbench_places.stages()))

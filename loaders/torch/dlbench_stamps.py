@@ -22,24 +22,24 @@ from dlbench_batches import n_of
 from dlbench_errors import AtSample, at_samples
 from dlbench_trace import NO_SAMPLE, WINDOW, Rings
 from dlbench_turns import Turns
-from torch.utils.data import IterableDataset, get_worker_info
+from torch.utils.data import get_worker_info
 
 GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC, COMPUTED, ON_CPU = range(9)
 STAGES = ("getitem", "load", "collate", "next", "transport", "gc", "loop_gc", "computed", "on_cpu")
 WATCHED = (COMPUTED, ON_CPU)  # no stages of a sample: what watched samples used
 GOT, GOT_NS = 2 * GETITEM, 2 * GETITEM + 1  # their places in a row
-COLLECTED, COLLECTED_NS, TIMED, STRETCHES = range(4)  # beside a row: garbage; samples whose parts were timed; stretches between them
+COLLECTED, COLLECTED_NS, TIMED, READ = range(4)  # beside a row: garbage; samples whose parts were timed; pairs of readings of CPU clocks
 N_BESIDE = 4
 MAX_TRANSFORMS = 23  # with stamps of their own; so many stages a timeline has (core/measure/trace_names.h)
 FURTHER = "(after the first %d)" % (MAX_TRANSFORMS - 1)
 FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)  # what looks into one wants it itself
-MOST_TOGETHER = 1024  # samples that share a stamp
+MOST_TOGETHER, MOST_UNTIMED = 1024, 32  # samples that share a stamp: of those that have no parts; of those whose parts are not timed
 SLOW_NS = 10000000  # so many that take no longer
-LONG_BATCH_NS = 1000000  # whose computing is told from its waiting: that takes a few us
-LONG_SAMPLE_NS, WATCHED_EVERY = 100000, 16  # likewise of iterable data, of which one of so many is watched
+LONG_BATCH_NS = 1000000  # whose computing is told from its waiting
 N = len(STAGES) + MAX_TRANSFORMS
 
-_weight = 1  # what the parts of the present sample count (dlbench_turns.py); 0: they are not timed; 1: there is no sample
+_weight = 1  # what the parts of the present sample count (dlbench_turns.py); 0: they are not timed. Between samples 1
+_reader = None  # of iterable data (dlbench_streams.py), whose last samples have no stamp yet
 _garbage_ns = 0  # in which this process collected it
 _open = {}  # file name -> what Board.map gives
 os.register_at_fork(after_in_child=_open.clear)
@@ -116,6 +116,7 @@ class Board:
         if dlbench_cpu.knows_queue():
             row[2 * ON_CPU] += had_core_ns
             row[2 * ON_CPU + 1] += now[2] - before[2]
+        (_open.get(self.path) or self.map())[4][READ] += 1
 
     def collected(self, since_ns):
         """Garbage: any thread may do that."""
@@ -147,9 +148,9 @@ class Board:
         return sums
 
     def timed(self):
-        """All processes' samples whose parts were timed, and stretches between them."""
+        """All processes' samples whose parts were timed, and pairs of readings of CPU clocks."""
         words = struct.unpack_from("<%dQ" % (N_BESIDE * self.n_rows), self.map()[3], self.n_words * 8)
-        return sum(words[TIMED::N_BESIDE]), sum(words[STRETCHES::N_BESIDE])
+        return sum(words[TIMED::N_BESIDE]), sum(words[READ::N_BESIDE])
 
     def end_window(self, opened_ns, now_ns):
         rings = self.map()[2]
@@ -288,6 +289,11 @@ class Collate(Call):
     """What makes a batch, the last thing that a worker does: its end goes with the batch."""
 
     def __call__(self, samples):
+        global _weight
+        if _reader:
+            _reader.stamp()
+        dlbench_places.put(True)  # it may have transforms, too, whose stamps count
+        _weight = 1
         start_ns = monotonic_ns()
         out = self.function(samples)
         ready_ns = self.board.add(self.stage, start_ns)
@@ -301,7 +307,7 @@ class Samples:
 
     def __init__(self, board, dataset, n_parts=0):
         self.board, self.dataset, self.n_parts = board, dataset, n_parts
-        self.turns = Turns()  # of samples that have parts
+        self.turns, self.watch = Turns(), dlbench_cpu.Watch()
         self.n_together = 1  # samples that share the next stamp, of those that have none
 
     def gives_batches(self):
@@ -339,7 +345,7 @@ class Samples:
             rings.add(GETITEM, start_ns, now_ns)
             rings.sample = NO_SAMPLE  # what follows belongs to none
         else:
-            self.turns.draw(self.n_parts, now_ns - start_ns)
+            self.turns.took(self.n_parts, now_ns - start_ns)
         return out
 
     def untimed(self, indices, row, rings):
@@ -369,7 +375,7 @@ class Samples:
         return out, now_ns
 
     def __getattr__(self, name):
-        if name in ("dataset", "board", "n_parts", "turns", "n_together") or name.startswith("__"):
+        if name in ("dataset", "board", "n_parts", "turns", "watch", "n_together") or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.dataset, name)
 
@@ -380,12 +386,15 @@ class Samples:
             indices = list(indices)  # iterated once: that may draw them
         if asked:
             asked.note(indices)
-        if not self.board.is_watched or row[GOT_NS] * len(indices) <= row[GOT] * LONG_BATCH_NS:
+        if not self.board.is_watched or not self.is_drawn(row, len(indices)):
             return self.batch(indices, row, rings)
         before, start_ns = dlbench_cpu.used(), monotonic_ns()
         out = self.batch(indices, row, rings)
         self.board.computed(row, before, monotonic_ns() - start_ns)
         return out
+
+    def is_drawn(self, row, n):
+        return row[GOT_NS] * n > row[GOT] * LONG_BATCH_NS and self.watch.is_drawn(row[GOT_NS])
 
     def batch(self, indices, row, rings):
         if self.gives_batches():
@@ -393,15 +402,16 @@ class Samples:
         return self.in_turns(indices, row, rings) if self.n_parts else self.grouped(indices, row, rings)
 
     def in_turns(self, indices, row, rings):
+        turns = self.turns
+        if turns.until >= len(indices) > 0 and len(indices) <= MOST_UNTIMED:  # most batches of quick samples
+            return self.untimed(indices, row, rings)
         out, beside = [], (_open.get(self.board.path) or self.board.map())[4]
         while len(out) < len(indices):
-            if self.turns.until == 0:
+            if turns.until == 0:
                 out.append(self.timed(indices[len(out)], row, rings))
                 beside[TIMED] += 1
             else:
-                out += self.untimed(indices[len(out) : len(out) + self.turns.until], row, rings)
-                beside[STRETCHES] += 1
-        dlbench_places.put(True)  # what makes a batch may have transforms, too
+                out += self.untimed(indices[len(out) : len(out) + min(turns.until, MOST_UNTIMED)], row, rings)
         return out
 
     def grouped(self, indices, row, rings):
@@ -425,41 +435,3 @@ class Samples:
             raise at_samples(list(indices)) from why
         self.board.add(GETITEM, start_ns, len(indices))
         return out
-
-
-class Stream(IterableDataset):
-    """An iterable data set with stamps."""
-
-    def __init__(self, board, dataset):
-        self.board, self.dataset = board, dataset
-
-    def __iter__(self):
-        samples, board = iter(self.dataset), self.board
-        row = (_open.get(board.path) or board.map())[0]
-        before, left, used = row[GOT], WATCHED_EVERY, None
-        add, now_ns, is_watched = board.add, monotonic_ns, board.is_watched
-        while True:
-            left -= 1
-            if left == 0:
-                left = WATCHED_EVERY
-                used = dlbench_cpu.used() if is_watched and row[GOT_NS] > row[GOT] * LONG_SAMPLE_NS else None
-            start_ns = now_ns()
-            try:
-                one = next(samples)
-            except StopIteration:
-                return
-            except (Exception, SystemExit) as why:
-                raise AtSample("sample %d of a worker's stream" % (row[GOT] - before)) from why
-            end_ns = add(GETITEM, start_ns)
-            if used:
-                board.computed(row, used, end_ns - start_ns)
-                used = None
-            yield one
-
-    def __len__(self):
-        return len(self.dataset)
-
-    def __getattr__(self, name):
-        if name in ("dataset", "board") or name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.dataset, name)

@@ -6,6 +6,7 @@ import itertools
 import dlbench_find
 import dlbench_places
 import dlbench_stamps
+import dlbench_streams
 import torch.utils.data
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
@@ -25,7 +26,7 @@ class Init:
         dlbench_stamps.stamp_collections(self.board)
         info = get_worker_info()
         dataset = info.dataset
-        while isinstance(dataset, (dlbench_stamps.Samples, dlbench_stamps.Stream)):
+        while isinstance(dataset, (dlbench_stamps.Samples, dlbench_streams.Stream)):
             dataset = dataset.dataset
         object.__setattr__(info, "dataset", dataset)  # its class forbids it
         if self.is_sent:
@@ -137,4 +138,5 @@ def stamped(board, dataset, composed, openers):
     n_parts = len(board.names) - len(dlbench_stamps.STAGES) + (any(loads) or bool(openers))
     if isinstance(dataset, getattr(torch.utils.data, "IterDataPipe", ())):
         return dataset  # DataLoader itself divides these among workers, if it knows them
-    return dlbench_stamps.Stream(board, dataset) if isinstance(dataset, IterableDataset) else dlbench_stamps.Samples(board, dataset, n_parts)
+    kind = dlbench_streams.Stream if isinstance(dataset, IterableDataset) else dlbench_stamps.Samples
+    return kind(board, dataset, n_parts)

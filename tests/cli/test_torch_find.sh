@@ -151,7 +151,7 @@ class Part(Mine):
 
 class Stream(torch.utils.data.IterableDataset):
     def __iter__(self):
-        return (crunch(torch.zeros(8)) for _ in range(640))  # one of 16 is watched
+        return (crunch(torch.zeros(8)) for _ in range(640))  # some are watched
 PY
 
 # --- whatever holds transforms is found, and each of them is timed once by its name

@@ -121,6 +121,7 @@ PY
 holds <<'PY'
 import pickle
 import dlbench_stamps
+import dlbench_streams
 class Mine(torch.utils.data.IterableDataset):
     epoch = 3
     def __iter__(self):
@@ -129,7 +130,7 @@ class Mine(torch.utils.data.IterableDataset):
         return 2
 import __main__
 __main__.Mine = Mine
-stream = pickle.loads(pickle.dumps(dlbench_stamps.Stream(dlbench_stamps.Board("stamps", 0, 0), Mine())))
+stream = pickle.loads(pickle.dumps(dlbench_streams.Stream(dlbench_stamps.Board("stamps", 0, 0), Mine())))
 assert len(stream) == 2 and stream.epoch == 3 and list(stream) == [1, 2]
 PY
 

@@ -56,7 +56,8 @@ import traceback
 import dlbench_stamps
 import own
 from dlbench_errors import describe
-from dlbench_stamps import Samples, Stream
+from dlbench_stamps import Samples
+from dlbench_streams import Stream
 
 board = dlbench_stamps.Board("stamps", 0, 64)
 
