@@ -15,6 +15,7 @@ MOST_FRAC = 0.005  # of the work: what the stamps of the parts are to take, as f
 MOST = 32  # runs in a group: what is rare counts as many times, or not at all
 FIRST = 32  # samples of a process at the least, which show how long one takes: the parts of all are timed
 REMEMBERED = 64  # timed samples: of those before, half
+FOR_A_RUN = 64  # samples of a process so far, by each of which a group may have one run more: of few samples enough are timed, too
 
 _random = Random()  # the user's own random numbers stay what they are
 os.register_at_fork(after_in_child=_random.seed)
@@ -40,6 +41,7 @@ class Turns:
         self.weight, self.until, self.behind = 1, 0, 0  # runs of the group; samples before the drawn run, from now on; runs behind it
         self.left = 1  # samples of the drawn run
         self.n_seen, self.seen_ns = 0, 0
+        self.n_samples = 0  # so far
 
     def took(self, n_parts, took_ns):
         """A sample of the drawn run is there, which took so long. With its last one the next group is drawn."""
@@ -50,7 +52,8 @@ class Turns:
             self.draw(n_parts)
 
     def draw(self, n_parts):
-        size = group_size(n_parts, self.n_seen, self.seen_ns)
+        self.n_samples += self.weight * RUN
+        size = min(group_size(n_parts, self.n_seen, self.seen_ns), max(self.n_samples // FOR_A_RUN, 1))
         at = int(_random.random() * size)  # randrange() is three calls in Python
         self.weight, self.until, self.behind, self.left = size, (self.behind + at) * RUN, size - 1 - at, RUN
         if self.n_seen > REMEMBERED:

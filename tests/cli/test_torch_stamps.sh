@@ -75,10 +75,20 @@ assert sizes == [1, 1, 2, 2, 3, 8, 25, MOST], sizes
 assert group_size(0, 1000, 0) == group_size(0, 1000, 10**9) == 1
 # what was long ago does not count
 turns = Turns()
-for n, took_ns, size in (FIRST + 100, 10**8, 1), (400, 20000, MOST), (8, 10**9, 1):
+for n, took_ns, size in (FIRST + 100, 10**8, 1), (1000, 20000, MOST), (8, 10**9, 1):
     for _ in range(n):
         turns.took(6, took_ns)
     assert turns.weight == size
+# of few samples enough are timed
+for n, fewest in (192, 128), (1000, 200), (100000, 3000):
+    turns, n_timed, i = Turns(), 0, 0
+    while i < n:
+        i += turns.until
+        turns.until = 0
+        turns.took(6, 20000)
+        i += 1
+        n_timed += 1
+    assert fewest <= n_timed < (n if n < 200 else n / 2), (n, n_timed)
 PY
 
 # --- each group has one drawn run, any of them, whatever the sizes of groups; its samples come one behind the other; workers draw others
@@ -89,6 +99,7 @@ from dlbench_turns import RUN, Turns
 sizes = iter((1, 1, 4, 8, 2, 1, 5) * 2001)
 dlbench_turns.group_size = lambda *_: next(sizes)
 turns, drawn = Turns(), []
+turns.n_samples = 10**6
 turns.took(6, 0)  # what a process begins with
 for _ in range(14000):
     drawn.append((turns.weight, turns.until, turns.behind))
@@ -139,7 +150,7 @@ plain = list(mine.first.transforms)
 wrapped = dlbench_wrap.stamped(board, mine, [], [])
 assert wrapped.n_parts == 3 and dlbench_places.stages() == {c.stage for c in mine.first.transforms}
 stamps = list(mine.first.transforms)
-while wrapped.turns.until == 0:
+while wrapped.turns.until == 0 or wrapped.turns.weight < dlbench_turns.MOST:
     wrapped.turns.took(3, 0)
 n, RUN = wrapped.turns.until, dlbench_turns.RUN
 wrapped.__getitems__(range(n + RUN))
