@@ -125,8 +125,10 @@ def of_collection(board):
     return Pair(stamped, lambda: None)
 
 
-def reader_of(board, stream):
-    return iter(Stream(board, itertools.repeat(None), stream.n_parts))
+def none_of(board, stream):
+    """Its like, whose samples take no time."""
+    like = Stream(board, itertools.repeat(None), stream.n_parts)
+    return like, iter(like)
 
 
 def of_batch(board, dataset, batch_size):
@@ -134,11 +136,11 @@ def of_batch(board, dataset, batch_size):
     indices, collate = [0] * min(batch_size, N_TOGETHER), Collate(board, COLLATE, same)
     n_calls = max(N_CLOSE // batch_size, 1)
     if isinstance(dataset, Stream):
-        none, reader = itertools.repeat(None), reader_of(board, dataset)
+        none, (stream, samples) = itertools.repeat(None), none_of(board, dataset)
 
         def stamped():
-            reader.stream.turns.until = reader.stream.n_together = len(indices)
-            collate([next(reader) for _ in indices])
+            stream.turns.until = stream.n_together = len(indices)
+            collate([next(samples) for _ in indices])
 
         return Pair(stamped, lambda: same([next(none) for _ in indices]), n_calls)
     if not isinstance(dataset, Samples):
@@ -158,12 +160,12 @@ def of_batch(board, dataset, batch_size):
 def of_sample(board, dataset):
     """Of one whose parts are timed."""
     if isinstance(dataset, Stream):
-        none, reader = itertools.repeat(None), reader_of(board, dataset)
+        none, (stream, samples) = itertools.repeat(None), none_of(board, dataset)
 
         def stamped():
             dlbench_places.put(False)
-            reader.stream.turns.until = 0
-            next(reader)
+            stream.turns.until = 0
+            next(samples)
 
         return Pair(stamped, lambda: next(none))
     bare = Nothing()

@@ -4,6 +4,7 @@ DataLoader asks for the samples of a batch one behind the other, and then makes 
 the batch is made.
 """
 
+from itertools import islice
 from time import monotonic_ns
 
 import dlbench_cpu
@@ -33,7 +34,7 @@ class Stream(IterableDataset):
         return self.n_parts > 0
 
     def __iter__(self):
-        return Reader(self)
+        return Reader(self).read()
 
     def __len__(self):
         return len(self.dataset)
@@ -58,27 +59,27 @@ class Reader:
     def parts(self):
         return sum(self.row[2 * stage] for stage in PARTS)
 
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        if self.n == 0:
-            self.begin()
+    def read(self):
+        """The samples. A generator: to enter it takes a third of what a call of a method does, and it is entered for each sample."""
         try:
-            one = next(self.samples)
-        except StopIteration:
+            while True:
+                self.begin()
+                for one in islice(self.samples, self.most):
+                    self.n += 1
+                    if self.n == self.most:
+                        self.stamp()
+                    yield one
+                    if self.n == 0:  # they have their stamp, from here or from who made the batch
+                        break
+                else:
+                    break
             if self.n > 0:
                 self.stamp()
             self.end()
             dlbench_places.put(True)
-            raise
         except (Exception, SystemExit) as why:
             self.end()
             raise AtSample("sample %d of a worker's stream" % (self.row[GOT] + self.n - self.n_before)) from why
-        self.n += 1
-        if self.n == self.most:
-            self.stamp()
-        return one
 
     def begin(self):
         """Samples that share a stamp."""
