@@ -60,7 +60,7 @@ class Reader:
         return sum(self.row[2 * stage] for stage in PARTS)
 
     def read(self):
-        """The samples. A generator: to enter it takes a third of what a call of a method does, and it is entered for each sample."""
+        """The samples. A generator: to enter it, once for each sample, takes less than to call a method."""
         try:
             while True:
                 self.begin()
