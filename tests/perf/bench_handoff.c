@@ -77,7 +77,7 @@ static void compare(const struct dlb_spec *spec)
     (void)snprintf(name, sizeof name, "empty batches, prefetch_factor %lld",
                    (long long)spec->loader.prefetch_factor);
     struct perf_comparison what = {
-        .name = name, .unit = "batches", .units = BATCHES, .should_reach = 0.8, .rounds = ROUNDS};
+        .name = name, .unit = "batches", .units = BATCHES, .should_reach = 0.85, .rounds = ROUNDS};
     (void)perf_compare(&what, &(struct perf_way){"dlbench", ours, &pipe},
                        &(struct perf_way){"ring", base, bare});
     perf_pipeline_close(&pipe, NULL);

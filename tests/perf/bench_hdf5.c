@@ -146,7 +146,7 @@ static void measure(const char *layout, const char *chunk_samples, const char *f
     perf_generate(&spec);
     bare_open(&bare, &spec);
     for (uint32_t i = 0; i < n_counts; i++) {
-        double ratio = compare(&spec, &bare, layout, counts[i], DLB_ACCESS_CHUNKS, 0.9);
+        double ratio = compare(&spec, &bare, layout, counts[i], DLB_ACCESS_CHUNKS, 0.95);
         if (i == 0)
             first = ratio;
         else

@@ -4,10 +4,11 @@
 
 #include <string.h>
 
-/* A bucket holds 64 KiB of the order, which fits in any second-level cache. At most 2^10 buckets
+/* A bucket holds 32 KiB of the order, which fits in any second-level cache. At most 2^10 buckets
  * are written to at the same time: a second-level TLB holds that many pages. At least 2^6 buckets,
  * because threads also divide their work by buckets. */
-enum { BUCKET_ENTRIES = 16384, MIN_BUCKET_BITS = 6, MAX_BUCKET_BITS = 10, N_BLOCKS = 64 };
+enum { BUCKET_ENTRIES = 8192, MIN_BUCKET_BITS = 6, MAX_BUCKET_BITS = 10, N_BLOCKS = 64 };
+enum { LINE_ENTRIES = 64 / sizeof(uint32_t) };            /* of a cache line */
 enum { PURPOSE_DEAL = 0xdea1, PURPOSE_SHUFFLE = 0x5f1e }; /* random streams that must differ */
 
 int dlb_gap_permutation_open(struct dlb_gap_permutation *p, uint32_t n, uint64_t seed,
@@ -105,8 +106,11 @@ void dlb_gap_permutation_deal(struct dlb_gap_permutation *p, uint32_t block)
     uint32_t *cursor = p->cursor + (size_t)block * p->n_buckets;
     struct dealing d = dealing(p, block);
 
-    for (; d.at < d.end; d.at++)
-        p->order[cursor[draw_bucket(&d, p->bucket_bits)]++] = d.at;
+    for (; d.at < d.end; d.at++) {
+        uint32_t *place = &p->order[cursor[draw_bucket(&d, p->bucket_bits)]++];
+        __builtin_prefetch(place + LINE_ENTRIES, 1); /* the rows of an epoch have evicted it */
+        *place = d.at;
+    }
 }
 
 /* A number in [0, n) from 32 random bits, exactly uniform (Lemire, ACM TOMACS 2019): the low half
@@ -135,6 +139,8 @@ void dlb_gap_permutation_shuffle(struct dlb_gap_permutation *p, uint32_t bucket)
     uint32_t n = p->begin[bucket + 1] - p->begin[bucket];
     struct dlb_rng rng = dlb_rng_seed(p->seed, p->epoch, (uint64_t)bucket << 16 | PURPOSE_SHUFFLE);
 
+    for (uint32_t i = 0; i < n; i += LINE_ENTRIES)
+        __builtin_prefetch(order + i, 1);
     for (; n > 2; n -= 2) { /* two numbers from each draw */
         uint64_t bits = dlb_rng_u64(&rng);
         swap(&order[n - 1], &order[below((uint32_t)bits, n, &rng)]);
