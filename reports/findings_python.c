@@ -62,21 +62,34 @@ static double n_samples(const json_t *stages)
     return n;
 }
 
+/* Of __getitem__, what lies within it, and the rest. */
+enum order { OF_ALL, WITHIN, BEHIND, N_ORDERS };
+
+static enum order order_of(const json_t *stage)
+{
+    const char *part = dlb_json_text(stage, "part");
+
+    if (strcmp(part, "read") == 0)
+        return OF_ALL;
+    return strcmp(part, "decode") == 0 || strcmp(part, "transform") == 0 ? WITHIN : BEHIND;
+}
+
 /* The training loop's `next` and its garbage, and transport, which is of both sides, have no share
  * in the workers' work. */
 static void say_stage(const json_t *stage, double n, double all_ns, struct dlb_text *out)
 {
+    enum { NESTED = 2 };
     const char *name = dlb_json_text(stage, "name");
+    size_t indent = order_of(stage) == WITHIN ? NESTED : 0, cap = NAME_WIDTH - indent;
     double ns = dlb_json_number(stage, "sum_ns");
     bool apart = (strcmp(name, "next") == 0 || strcmp(name, "transport") == 0 ||
                   strcmp(name, "loop_gc") == 0) &&
                  json_is_null(json_object_get(stage, "part"));
-    size_t width = dlb_text_width(name, NAME_WIDTH);
+    size_t width = dlb_text_width(name, cap);
 
-    dlb_text_printf(out, "  ");
-    dlb_text_plain(out, name, NAME_WIDTH);
-    dlb_text_printf(out, "%*s  %11.4g", width < NAME_WIDTH ? (int)(NAME_WIDTH - width) : 0, "",
-                    ns / n / 1e6);
+    dlb_text_printf(out, "  %*s", (int)indent, "");
+    dlb_text_plain(out, name, cap);
+    dlb_text_printf(out, "%*s  %11.4g", width < cap ? (int)(cap - width) : 0, "", ns / n / 1e6);
     if (apart || !(all_ns > 0))
         dlb_text_printf(out, "      -\n");
     else
@@ -195,8 +208,10 @@ void dlb_findings_python(const json_t *cell, uint32_t n_columns, struct dlb_text
     if (!(n > 0))
         return;
     dlb_text_printf(out, "  %-*s  %11s  %5s\n", NAME_WIDTH, "stage", "ms a sample", "share");
-    json_array_foreach(stages, i, one)
-        say_stage(one, n, all_ns, out);
+    for (int order = 0; order < N_ORDERS; order++)
+        json_array_foreach(stages, i, one)
+            if ((int)order_of(one) == order)
+                say_stage(one, n, all_ns, out);
     if (dlb_json_is_true(json_object_get(cell, "config"), "loader.pin_memory"))
         dlb_text_printf(out, "  %-*s  not measured: these cells do not pin\n", NAME_WIDTH,
                         "pin thread");

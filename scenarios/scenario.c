@@ -77,3 +77,12 @@ uint32_t dlb_results_n_failed(const struct dlb_results *results)
         n += n_failed_of(&results->ceilings[i]);
     return n;
 }
+
+uint32_t dlb_results_n_untold(const struct dlb_results *results, const struct dlb_judgement *j)
+{
+    uint32_t n = dlb_results_n_failed(results);
+    for (uint32_t i = 0; i < results->n_cells; i++)
+        if (j->cells[i].status == DLB_CELL_SKIPPED)
+            n -= n_failed_of(&results->cells[i]);
+    return n;
+}

@@ -277,6 +277,9 @@ struct dlb_judgement {
     const char *verdict_text; /* of a scenario without a verdict on a pipeline; static; else NULL */
 };
 
+/* How many of these failed and have no skipped cell's reason that tells of them. */
+uint32_t dlb_results_n_untold(const struct dlb_results *results, const struct dlb_judgement *j);
+
 void dlb_judgement_free(struct dlb_judgement *judgement);
 
 /* The data set and device of an experiment, examined before it is planned. */

@@ -354,7 +354,7 @@ static bool fails(const struct experiment *x)
 /* Reports what went wrong, and picks the exit code. */
 static int conclude(const struct experiment *x, const struct dlb_judgement *j)
 {
-    uint32_t n_lost = dlb_results_n_failed(&x->results);
+    uint32_t n_lost = dlb_results_n_untold(&x->results, j);
     int code = conclude_cells(x, j);
     if (code)
         return code;
@@ -368,6 +368,8 @@ static int conclude(const struct experiment *x, const struct dlb_judgement *j)
                 "dlbench: partial: %u process%s beside the cells' own failed; the notes of the "
                 "result say which",
                 n_lost, n_lost == 1 ? "" : "es");
+    if (count(x, j, DLB_CELL_SKIPPED) == x->plan.n_cells)
+        dlb_say(stderr, "dlbench: nothing was measured: %s", j->cells[0].reason);
     if (j->no_answer || count(x, j, DLB_CELL_OK) == 0)
         return DLB_EXIT_FAILED;
     return fails(x) ? DLB_EXIT_FAILED : DLB_EXIT_OK;

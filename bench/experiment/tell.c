@@ -23,8 +23,9 @@ static void tell_meaningless(const struct dlb_tell *t)
             (void)snprintf(key, sizeof(key), "%s.%s", (*g)->section, opt->key);
             if (dlb_config_has(t->cfg, key) &&
                 !dlb_meaning_has(*g, opt, cell->spec, cell->iterable))
-                dlb_say_note("%s (%s) has no meaning with these settings and is left out", key,
-                             dlb_config_origin(t->cfg, key));
+                dlb_say_note("%s (%s) has no meaning with these settings and is left out%s", key,
+                             dlb_config_origin(t->cfg, key),
+                             *g == &dlb_python_group ? ": loader.kind = \"torch\" uses it" : "");
         }
 }
 

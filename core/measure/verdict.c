@@ -96,13 +96,22 @@ static void look_at_gain(const struct dlb_gain *gain, struct dlb_finding *f)
         f->side = f->gain_high < DLB_GAIN_CLEAR ? DLB_GAIN_BELOW : DLB_GAIN_ACROSS;
 }
 
-/* Where input is the largest share. A device that hardly waits is not bound by its input, whatever
+/* Where input comes first. A device that hardly waits is not bound by its input, whatever
  * else makes the ceiling faster. */
 static bool is_input_bound(const struct dlb_finding *f)
 {
     if (f->side == DLB_GAIN_UNKNOWN)
         return loader_frac(f) >= DLB_SHARE_WARN;
     return f->side == DLB_GAIN_ABOVE && loader_frac(f) >= DLB_SHARE_WARN / 2;
+}
+
+/* Without exposed copies training would be 1 / (1 - share) times as fast at most. Loading that was
+ * measured to gain more comes first, however large their share is: they hide behind the steps once
+ * batches are in time. */
+static bool gains_more_than_copies(const struct dlb_finding *f)
+{
+    return f->h2d_frac > f->residual_frac && f->side == DLB_GAIN_ABOVE &&
+           loader_frac(f) >= DLB_SHARE_WARN / 2 && f->gain_low > 1 / (1 - f->h2d_frac);
 }
 
 /* The reverse: a wait that faster loading would not end has a cause that is not known. */
@@ -120,8 +129,9 @@ static enum dlb_verdict_class classify(const struct dlb_evidence *e, struct dlb_
         return DLB_V_HARNESS_BOUND;
 
     double others = fmax(f->h2d_frac, f->residual_frac);
-    bool first = loader_frac(f) >= others, waits = first && loader_frac(f) >= DLB_SHARE_WARN;
     look_at_gain(&e->gain, f);
+    bool first = loader_frac(f) >= others || gains_more_than_copies(f);
+    bool waits = first && loader_frac(f) >= DLB_SHARE_WARN;
     if (first && is_input_bound(f))
         return DLB_V_INPUT_BOUND;
     f->ceiling_idle_frac = frac(e->ceiling_idle_frac);

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_SHOWN 100 /* of a gain; a bound above it says nothing */
+#define MOST_SHOWN 100  /* of a gain; a bound above it says nothing */
+#define LATE_SHOWN 0.01 /* of late copies */
 
 static const char one_repetition[] = "one repetition, taken as known to 5%"; /* DLB_GAIN_OF_ONE */
 
@@ -49,6 +50,20 @@ void dlb_say_refuted(struct words *w, const struct dlb_evidence *e, const struct
             times(gain->high).text);
 }
 
+void dlb_say_copies(struct words *w, const struct dlb_finding *f)
+{
+    if (f->late_frac >= LATE_SHOWN)
+        say(w,
+            "Copies took another %s: they started late because their batches came late, so a "
+            "faster link alone would gain nothing. ",
+            percent(f->late_frac).text);
+    if (f->h2d_frac >= DLB_SHARE_WARN)
+        say(w,
+            "Copies of batches that came in time took another %s: a faster link would gain at "
+            "most %s. ",
+            percent(f->h2d_frac).text, times(1 / (1 - f->h2d_frac)).text);
+}
+
 static void say_lost_gain(struct words *w, const struct dlb_evidence *e,
                           const struct dlb_finding *f)
 {
@@ -70,6 +85,7 @@ void dlb_say_borderline(struct words *w, const struct dlb_evidence *e, const str
     say(w, "%s computed %s of the time and waited for data %s; ", device_name(e),
         percent(f->compute_frac).text, percent(f->input_frac).text);
     dlb_say_gain(w, e);
+    dlb_say_copies(w, f);
     if (f->side == DLB_GAIN_ABOVE) {
         say(w, "That is more than the wait explains, so the ceiling is faster for another reason, "
                "too. Try: a quiet machine; longer steps (larger batches).");

@@ -68,6 +68,9 @@ void dlb_say_at_most(struct words *w, const char *before, const struct dlb_evide
 /* "... waited for data 14% of the time, but ...", without the full stop. */
 void dlb_say_refuted(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f);
 
+/* What exposed copies took beside a wait for data; nothing where it was little. */
+void dlb_say_copies(struct words *w, const struct dlb_finding *f);
+
 void dlb_say_borderline(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f);
 
 #endif

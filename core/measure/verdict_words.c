@@ -18,12 +18,6 @@ static const char *plural(uint32_t n)
     return n == 1 ? "" : "s";
 }
 
-/* Whether copies of late batches took enough time to be mentioned. */
-static bool copies_late(const struct dlb_finding *f)
-{
-    return f->late_frac >= 0.01;
-}
-
 /* Where the bytes came from, so that storage is not blamed for reads from the page cache. */
 static const char *read_meaning(enum dlb_cache_label cache)
 {
@@ -190,12 +184,7 @@ static void say_input_bound(struct words *w, const struct dlb_evidence *e,
 {
     say(w, "%s waited for data %s of the time; ", device_name(e), percent(f->input_frac).text);
     dlb_say_gain(w, e);
-    if (copies_late(f))
-        say(w,
-            "Copies took another %s: they started late because their batches came late, so a "
-            "faster "
-            "link alone would gain nothing. ",
-            percent(f->late_frac).text);
+    dlb_say_copies(w, f);
     switch (f->cause) {
     case DLB_CAUSE_ORDER:
         say(w,

@@ -179,8 +179,9 @@ void dlb_note_python(const struct dlb_plan_cell *planned, const struct dlb_judge
         note_length(planned->spec, shown, number, notes);
     if (stamps > STAMPS_NOTED)
         dlb_note(notes, DLB_NOTE_PYTHON_STAMPS_COST,
-                 "cell %u: time stamps took %s%.1f%% of the workers' work, because its samples are "
-                 "cheap: python.stamps = false measures without them, and without causes",
+                 "cell %u: time stamps took %s%.1f%% of the workers' work: cheap samples make it "
+                 "much, and so does a busy machine; python.stamps = false measures without them, "
+                 "and without causes",
                  number, stamps < STAMPS_ALL ? "" : "more than ", 100 * fmin(stamps, STAMPS_ALL));
     if (garbage > GARBAGE_NOTED)
         dlb_note(notes, DLB_NOTE_PYTHON_GARBAGE,

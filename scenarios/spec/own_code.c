@@ -1,6 +1,7 @@
 #include "scenarios/spec/own_code.h"
 
 #include "core/base/json.h"
+#include "core/base/opt_table.h"
 #include "scenarios/spec/spec.h"
 
 #include <jansson.h>
@@ -22,6 +23,17 @@ static const char *named_by(const struct dlb_config *cfg)
     return python.loader[0] || sweeps(cfg, "python.loader") ? "python.loader" : NULL;
 }
 
+static bool has_args(const struct dlb_config *cfg)
+{
+    struct dlb_python_opts python;
+
+    dlb_config_fill(cfg, &dlb_python_group, &python);
+    json_t *args = dlb_opt_table_load(python.args);
+    bool has = json_object_size(args) > 0;
+    json_decref(args);
+    return has;
+}
+
 static bool has_path(const struct dlb_config *cfg)
 {
     struct dlb_dataset_opts dataset;
@@ -41,13 +53,37 @@ static int imply(struct dlb_config *cfg, const char *key, const char *value, con
     return rc;
 }
 
+/* Batches that an interpreter loads never reach this process, whatever GPU it has. */
+static int refuse_gpu(const struct dlb_config *cfg, struct dlb_err *err)
+{
+    struct dlb_loader_opts loader;
+    struct dlb_device_opts device;
+
+    dlb_config_fill(cfg, &dlb_loader_group, &loader);
+    dlb_config_fill(cfg, &dlb_device_group, &device);
+    const struct dlb_loader *kind = loader.kind > 0 ? dlb_loaders[loader.kind - 1] : NULL;
+    if (!kind || !kind->elsewhere || device.kind == 0 || dlb_devices[device.kind - 1]->emulated)
+        return DLB_OK;
+    return dlb_fail(
+        err, DLB_ERR_PYTHON_NO_GPU, dlb_config_origin(cfg, "device.kind"), DLB_NO_OFFSET,
+        "loader.kind = \"%s\" needs device.kind = \"emulated\": its batches stay in the "
+        "interpreter",
+        kind->name);
+}
+
 int dlb_own_code_apply(struct dlb_config *cfg, struct dlb_err *err)
 {
     const char *origin = named_by(cfg);
     int rc;
 
+    if (!origin && has_args(cfg))
+        return dlb_fail(err, DLB_ERR_PYTHON_ARGS, NULL, DLB_NO_OFFSET,
+                        "python.args are for python.dataset or python.loader, and neither is "
+                        "named");
     if (!origin || has_path(cfg))
-        return DLB_OK;
+        return refuse_gpu(cfg, err);
     rc = imply(cfg, "dataset.format", "python", origin, err);
-    return rc ? rc : imply(cfg, "loader.kind", "torch", origin, err);
+    if (rc == DLB_OK)
+        rc = imply(cfg, "loader.kind", "torch", origin, err);
+    return rc == DLB_OK ? refuse_gpu(cfg, err) : rc;
 }

@@ -45,7 +45,10 @@ expect_json 'd["storage"]["max_accelerators"] == 2 and [c["accelerators"]["count
 expect_no_process
 
 # --- a GPU cannot have its batches
-run "$dlbench" run "${own[@]}" --set device.kind=cuda
+run "$dlbench" run "${own[@]}" --set device.kind=cuda --run-name gpu
+expect_code E_PYTHON_NO_GPU
+expect_no_file results/gpu
+run "$dlbench" run "${own[@]}" --set device.kind=cuda --dry-run
 expect_code E_PYTHON_NO_GPU
 
 finish

@@ -18,6 +18,11 @@ def gain(run, step_ms):
     return run["interval_ms"] / max(step_ms, run["copy_ms"])
 
 
+def most_of(share):
+    """How much faster it would be at most without what takes that share."""
+    return 1 / max(1 - share, 1e-9)
+
+
 def contradicts(verdict, loop_runs, step_ms):
     """The class says what no run of the loop shows."""
     gains = [gain(run, step_ms) for run in loop_runs]
@@ -26,7 +31,8 @@ def contradicts(verdict, loop_runs, step_ms):
     if verdict in ("COMPUTE-BOUND", "BALANCED"):
         return min(gains) > GAIN_LIMIT
     if verdict == "H2D-BOUND":
-        return max(run["idle_copy_frac"] for run in loop_runs) < SHARE_LIMIT
+        loading_first = min(gains) > GAIN_LIMIT and all(gain(run, step_ms) > most_of(run["idle_copy_frac"]) for run in loop_runs)
+        return loading_first or max(run["idle_copy_frac"] for run in loop_runs) < SHARE_LIMIT
     if verdict == "RESIDUAL-HEAVY":
         return max(run["idle_other_frac"] for run in loop_runs) < SHARE_LIMIT
     return False

@@ -81,6 +81,11 @@ static struct dlb_evidence any_evidence(struct dlb_rng *rng)
     return e;
 }
 
+static double clamped(double share)
+{
+    return isnan(share) ? 0 : fmin(fmax(share, 0), 1);
+}
+
 static double low_of(const struct dlb_gain *gain)
 {
     return gain->n == 1 ? gain->median / DLB_GAIN_OF_ONE : gain->low;
@@ -133,6 +138,9 @@ static void holds_for_any_evidence(void **state)
                 fmax(e.input_frac, 0) + fmax(fmin(e.late_copy_frac, e.h2d_frac), 0);
             assert_true(loader_frac >= (is_known(&e.gain) ? DLB_SHARE_WARN / 2 : DLB_SHARE_WARN));
             assert_true(!is_known(&e.gain) || low_of(&e.gain) > DLB_GAIN_CLEAR);
+            double h2d = clamped(e.h2d_frac), late = fmin(clamped(e.late_copy_frac), h2d);
+            assert_true(h2d - late <= clamped(e.input_frac) + late ||
+                        low_of(&e.gain) > 1 / (1 - (h2d - late)));
         }
         bool starved = e.ceiling_idle_frac > DLB_CEILING_IDLE_MAX;
         if (v.klass == DLB_V_BORDERLINE)
