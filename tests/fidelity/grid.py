@@ -3,8 +3,8 @@
 import math
 import statistics
 
-KNOWN = 0.015  # standard error of a loss, as a logarithm
-MOST_ROUNDS = 24
+KNOWN = 0.01  # standard error of a loss, as a logarithm
+MOST_ROUNDS = 40
 APART = 2.5  # standard errors: what is so far below the best is measured no more
 
 
