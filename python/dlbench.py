@@ -25,6 +25,7 @@ import os
 import platform
 import socket
 import sys
+import threading
 import time
 import weakref
 
@@ -36,6 +37,7 @@ SAVE_EVERY_NS = 10 * 10**9
 FEW = 100  # with fewer values there is no p99, only a maximum
 LOOK_AT = 16  # entries of a container in which a tensor is looked for
 COST_STEPS = 2000
+TIMED = 10  # timed steps for each that is not: a rate is then at most a tenth too high
 
 _clock = time.perf_counter_ns
 
@@ -61,7 +63,7 @@ class Times:
         self.n += other.n
         self.sum += other.sum
         self.max = max(self.max, other.max)
-        for key, n in other.buckets.items():
+        for key, n in list(other.buckets.items()):  # another thread may add to it
             self.buckets[key] = self.buckets.get(key, 0) + n
 
     def quantile(self, frac):
@@ -108,7 +110,8 @@ class Epoch:
     def __init__(self, record, number, open_batches):
         self.record, self.number, self.ended = record, number, "running"
         self.waits, self.steps, self.samples = Times(), Times(), 0
-        self.end_wait_ns = 0
+        self.end_wait_ns = self.saved_ns = 0
+        self.thread = threading.get_ident()
         self.start = _clock()
         self.batches = open_batches()
         self.last = _clock()  # when the last batch came
@@ -126,12 +129,13 @@ class Epoch:
             self.finish(asked)
             raise
         got = _clock()
+        last, self.last = self.last, got
         self.waits.add(got - asked)
         if self.first_wait_ns is None:
             self.first_wait_ns = got - asked
+            self.thread = threading.get_ident()  # iter() may have been another's
         else:
-            self.steps.add(got - self.last)
-        self.last = got
+            self.steps.add(got - last)
         if self.samples is not None:
             n = self.record.count(batch)
             self.samples = None if n is None else self.samples + n
@@ -143,7 +147,7 @@ class Epoch:
         """The time of saving is not the training's."""
         self.record.save()
         self.last = _clock()
-        self.start += self.last - got
+        self.saved_ns += self.last - got
 
     def finish(self, asked):
         if self.ended != "running":
@@ -159,11 +163,15 @@ class Epoch:
             self.ended = "left"
             record.close(self)
 
+    def span(self):
+        """When it ran, and whether the training on its last batch is missing in that."""
+        return self.start, self.last, self.ended != "exhausted"
+
     def document(self):
-        wall_ns = self.last - self.start
+        wall_ns = self.last - self.start - self.saved_ns
         wait_ns = self.start_ns + self.waits.sum + self.end_wait_ns
         return dict(
-            rates(self.waits.n, self.samples, wall_ns, wait_ns),
+            rates(self.waits.n, self.samples, wall_ns, wait_ns, wall_ns, self.ended != "exhausted"),
             number=self.number,
             ended=self.ended,
             start_ns=self.start_ns,
@@ -174,15 +182,33 @@ class Epoch:
         )
 
 
-def rates(steps, samples, wall_ns, wait_ns):
+def covered(spans):
+    """The time of all spans, once where they overlap, and the number of stretches at whose end the last step is missing."""
+    total = n_cut = until = was_cut = 0
+    for begin, end, cut in sorted(spans):
+        if begin > until:
+            total += end - begin
+            n_cut += cut
+        elif end > until:
+            total += end - until
+            n_cut += cut - was_cut
+        else:
+            continue
+        until, was_cut = end, cut
+    return total, n_cut
+
+
+def rates(steps, samples, wall_ns, wait_ns, elapsed_ns, n_cut):
+    """wall_ns is the time of all threads, elapsed_ns the clock's. n_cut steps are not in them: with too many there is no rate."""
+    known = wall_ns > 0 and steps - n_cut >= TIMED * n_cut
     return {
         "steps": steps,
         "samples": samples,
         "wall_ns": wall_ns,
         "wait_ns": wait_ns,
-        "wait_frac": wait_ns / wall_ns if wall_ns > 0 else None,
-        "samples_per_s": samples * 1e9 / wall_ns if wall_ns > 0 and samples is not None else None,
-        "steps_per_s": steps * 1e9 / wall_ns if wall_ns > 0 else None,
+        "wait_frac": wait_ns / wall_ns if known and wait_ns <= wall_ns else None,  # threads that share an iterator wait at once
+        "samples_per_s": samples * 1e9 / elapsed_ns if known and samples is not None else None,
+        "steps_per_s": steps * 1e9 / elapsed_ns if known else None,
     }
 
 
@@ -196,36 +222,44 @@ class Record:
         self.loader = "%s.%s" % (type(loader).__module__, type(loader).__qualname__)
         self.settings = settings_of(loader)
         self.done, self.waits, self.steps = [], Times(), Times()
-        self.running = []  # weak references
+        self.running = {}  # by number, weak references
+        self.spans, self.saved_ns = [], 0  # of `done`: (thread, span)
         self.n_epochs, self.cost_ns = 0, None
         self.save_at = _clock() + SAVE_EVERY_NS
         self.started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
 
     def open(self, open_batches):
-        epoch = Epoch(self, self.n_epochs, open_batches)
-        self.n_epochs += 1
-        self.running.append(weakref.ref(epoch))
+        number, self.n_epochs = self.n_epochs, self.n_epochs + 1
+        epoch = Epoch(self, number, open_batches)
+        self.running[epoch.number] = weakref.ref(epoch)
         return epoch
 
     def close(self, epoch):
-        self.running = [ref for ref in self.running if ref() not in (None, epoch)]
+        self.running.pop(epoch.number, None)
         if epoch.waits.n == 0 and epoch.ended == "left":
             return  # it was looked at, and not used
         self.done.append(epoch.document())
+        self.spans.append((epoch.thread, epoch.span()))
+        self.saved_ns += epoch.saved_ns
         self.waits.merge(epoch.waits)
         self.steps.merge(epoch.steps)
 
     def document(self, final=False):
-        waits, steps, epochs = Times(), Times(), list(self.done)
+        waits, steps, epochs, spans, saved_ns = Times(), Times(), list(self.done), list(self.spans), self.saved_ns
         waits.merge(self.waits)
         steps.merge(self.steps)
-        for epoch in filter(None, (ref() for ref in self.running)):
+        for epoch in filter(None, [ref() for ref in list(self.running.values())]):
             if epoch.waits.n > 0:
                 epochs.append(epoch.document())
+                spans.append((epoch.thread, epoch.span()))
+                saved_ns += epoch.saved_ns
                 waits.merge(epoch.waits)
                 steps.merge(epoch.steps)
         epochs.sort(key=lambda epoch: epoch["number"])
         samples = [epoch["samples"] for epoch in epochs]
+        of_threads = [covered(span for by, span in spans if by == thread) for thread in {by for by, _ in spans}]
+        wall_ns, n_cut = sum(time for time, _ in of_threads) - saved_ns, sum(cut for _, cut in of_threads)
+        elapsed_ns = covered(span for _, span in spans)[0] - saved_ns / (len(of_threads) or 1)  # the others go on meanwhile
         raised = getattr(sys, "last_type", None) if final else None
         return {
             "schema_version": SCHEMA_VERSION,
@@ -239,7 +273,7 @@ class Record:
             "world": number_of("WORLD_SIZE", 1),
             "watch": dict(
                 rates(sum(epoch["steps"] for epoch in epochs), None if None in samples else sum(samples),
-                      sum(epoch["wall_ns"] for epoch in epochs), sum(epoch["wait_ns"] for epoch in epochs)),
+                      wall_ns, sum(epoch["wait_ns"] for epoch in epochs), elapsed_ns, n_cut),
                 mode=self.mode,
                 loader=plain(self.loader),
                 settings=self.settings,
@@ -256,6 +290,8 @@ class Record:
         self.save_at = _clock() + SAVE_EVERY_NS
         if self.folder is None or os.getpid() != self.pid:
             return
+        if not _saving.acquire(blocking=final):
+            return  # another thread is at it
         path = os.path.join(self.folder, "summary.json")
         try:
             document = self.document(final)
@@ -270,6 +306,8 @@ class Record:
                 say("the waits of this training are in %s" % path)
         except (OSError, ValueError) as why:
             say("cannot write %s: %s" % (path, why))
+        finally:
+            _saving.release()
 
 
 class Watch:
@@ -312,6 +350,7 @@ class SizedWatch(Watch):
 
 
 _records = []
+_saving = threading.Lock()
 _of_loader = weakref.WeakKeyDictionary()
 
 

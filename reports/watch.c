@@ -28,6 +28,12 @@ static const json_t *watch_of(const json_t *doc)
     return json_object_get(doc, "watch");
 }
 
+/* As the begin of a sentence. */
+static const char *name_of(const json_t *watch)
+{
+    return strcmp(dlb_json_text(watch, "mode"), "replay") == 0 ? "Replayed" : "Live";
+}
+
 static void put_ns(cell_text out, double ns)
 {
     if (isfinite(ns) && ns >= 0)
@@ -154,6 +160,38 @@ static void render_head(const json_t *doc, uint32_t n_words, struct dlb_text *ou
     dlb_text_fold(out, line, 0, n_words);
 }
 
+/* Where there are steps and no rate, most epochs were left at once. */
+static void say_too_few(const json_t *watch, uint32_t n_words, struct dlb_text *out)
+{
+    double steps = dlb_json_number(watch, "steps");
+    char line[256], count[DLB_TABLE_CELL_CAP];
+    if (!(steps > 0) || isfinite(dlb_json_number(watch, "steps_per_s")))
+        return;
+    put_count(count, steps);
+    (void)snprintf(line, sizeof line,
+                   "%s loop: too few steps (%s) for a rate. The training on the last batch of an "
+                   "epoch that was left is not timed.",
+                   name_of(watch), count);
+    dlb_text_fold(out, line, 0, n_words);
+}
+
+static void say_overlap(const json_t *watch, uint32_t n_words, struct dlb_text *out)
+{
+    const json_t *epochs = json_object_get(watch, "epochs"), *epoch;
+    double shared_ns = -dlb_json_number(watch, "wall_ns");
+    char line[256], shared[40];
+    size_t i;
+    json_array_foreach(epochs, i, epoch)
+        shared_ns += dlb_json_number(epoch, "wall_ns");
+    if (!(shared_ns > 0) || !isfinite(shared_ns))
+        return;
+    (void)snprintf(line, sizeof line,
+                   "%s loop: epochs overlap for %s, which is counted once. The row of an epoch has "
+                   "the waits for its own batches only.",
+                   name_of(watch), dlb_duration_text(shared_ns * 1e-9, shared, sizeof shared));
+    dlb_text_fold(out, line, 0, n_words);
+}
+
 static void say_waits(const json_t *doc, uint32_t n_words, struct dlb_text *out)
 {
     const json_t *watch = watch_of(doc);
@@ -164,8 +202,7 @@ static void say_waits(const json_t *doc, uint32_t n_words, struct dlb_text *out)
         return;
     (void)snprintf(line, sizeof line,
                    "%s loop: the host waited for data %.1f%% of the time, %s of %s.",
-                   strcmp(dlb_json_text(watch, "mode"), "replay") == 0 ? "Replayed" : "Live",
-                   frac * 100, dlb_duration_text(wait_ns * 1e-9, wait, sizeof wait),
+                   name_of(watch), frac * 100, dlb_duration_text(wait_ns * 1e-9, wait, sizeof wait),
                    dlb_duration_text(wall_ns * 1e-9, wall, sizeof wall));
     dlb_text_fold(out, line, 0, n_words);
 }
@@ -208,8 +245,11 @@ void dlb_watch_render(const json_t *const *docs, uint32_t n, uint32_t n_columns,
     dlb_text_printf(out, "\n");
     render_table(docs, n, n_columns, out);
     dlb_text_printf(out, "\n");
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         say_waits(docs[i], n_words, out);
+        say_too_few(watch_of(docs[i]), n_words, out);
+        say_overlap(watch_of(docs[i]), n_words, out);
+    }
     if (n == 2)
         say_headroom(docs, n_words, out);
     dlb_text_fold(out,

@@ -166,6 +166,102 @@ for name in lists empty broken; do
     expect_no_out '(nan|inf)\b'
 done
 
+# --- epochs that overlap: time is counted once, as by a stopwatch around the loop and one in the loader
+cat >stopwatch.py <<'EOF'
+import contextlib, json, threading
+from loaders import *
+class Timed(Loader):
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.took = []
+    def batch(self, i):
+        start = time.perf_counter_ns()
+        try:
+            return super().batch(i)
+        finally:
+            self.took.append(time.perf_counter_ns() - start)
+@contextlib.contextmanager
+def stopwatch(name, loader):
+    watched = dlbench.watch(loader, run_name=name)
+    start = time.perf_counter_ns()
+    yield watched
+    with open(name + ".json", "w") as file:
+        json.dump({"all": time.perf_counter_ns() - start, "waits": sum(loader.took)}, file)
+EOF
+program overlaps <<'EOF'
+from stopwatch import *
+with stopwatch("zip", Timed(30, 0.004)) as l:
+    for a, b in zip(l, l):
+        time.sleep(0.002)
+with stopwatch("inner", Timed(12, 0.004)) as l:
+    for a in l:
+        for b in l:
+            time.sleep(0.002)
+with stopwatch("inner-left", Timed(24, 0.004)) as l:
+    for a in l:
+        for b, i in l:
+            time.sleep(0.002)
+            if i == 1:
+                break
+def loop(l):
+    for a in l:
+        time.sleep(0.002)
+with stopwatch("threads", Timed(40, 0.004)) as l:
+    threads = [threading.Thread(target=loop, args=(l,)) for _ in range(2)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+EOF
+as_by_hand() { # name, how many threads loop, steps: wall_ns, waits and rate are those of the stopwatches
+    result "$1" "(lambda hand, n: 0.8 * n * hand['all'] < w['wall_ns'] <= n * hand['all']
+        and hand['waits'] <= w['wait_ns'] and 0.85 < w['wait_frac'] * n * hand['all'] / hand['waits'] < 1.25
+        and w['steps'] == $3 and 0.99 < w['steps_per_s'] * hand['all'] / 1e9 / $3 < 1.25)(json.load(open('$1.json')), $2)"
+    run "$dlbench" report "results/$1"
+    expect_exit 0
+}
+as_by_hand zip 1 60
+expect_out '^epoch 1 \(left\) +30 ' # zip() asks the second one no more
+as_by_hand inner 1 156
+as_by_hand inner-left 1 72
+result inner-left 'all(e["ended"] == "left" and e["steps_per_s"] is None for e in w["epochs"][1:])'
+as_by_hand threads 2 80
+
+# Threads that save while others wait.
+program saves <<'EOF'
+from stopwatch import *
+dlbench.SAVE_EVERY_NS = 10**5
+l = dlbench.watch(Loader(500), run_name="saves")
+threads = [threading.Thread(target=list, args=(l,)) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+EOF
+expect_no_err 'Traceback|summary\.json\.part'
+result saves 'sorted(e["number"] for e in w["epochs"]) == [0, 1, 2, 3] and w["steps"] == 2000 and w["wait_ns"] <= w["wall_ns"]'
+
+# --- an epoch that was left lacks the training on its last batch: with few steps it has no rate
+program briefly <<'EOF'
+from loaders import *
+def leave(l, *after):
+    for n in after:
+        for i, _ in enumerate(l, 1):
+            if i == n:
+                break
+leave(dlbench.watch(Loader(40), replay=True, run_name="brief"), 40, 1, 10, 11)
+leave(dlbench.watch(Loader(40), run_name="all-brief"), 10, 1, 1)
+EOF
+no_rate='[all(x[key] is None for key in ("samples_per_s", "steps_per_s", "wait_frac")) for x in [w, *w["epochs"]]]'
+result brief "[e['steps'] for e in w['epochs']] == [40, 1, 10, 11] and $no_rate == [False, False, True, True, False]"
+result all-brief "w['steps'] == 12 and w['wall_ns'] > 0 and $no_rate == [True] * 4"
+for name in brief all-brief; do
+    for format in csv md; do
+        run "$dlbench" report results/$name --format $format
+        expect_exit 0
+        expect_no_out '(nan|inf)\b'
+    done
+    run "$dlbench" report results/$name
+    expect_exit 0
+    expect_out '^epoch 1 \(left\) +1 +- +- +- '
+done
+
 # --- names: one that is there stays, and only a result of watch is replaced
 program names <<'EOF'
 from loaders import *

@@ -65,6 +65,42 @@ static void test_headroom_is_replay_over_live(void **state)
     json_decref(live);
 }
 
+/* The time of epochs that ran at once is counted once: what they share is said. */
+static void test_overlap_is_shown(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("watch"), *watch = json_object_get(doc, "watch");
+    json_t *epochs = json_object_get(watch, "epochs");
+    double wall_ns = dlb_json_number(json_array_get(epochs, 0), "wall_ns") +
+                     dlb_json_number(json_array_get(epochs, 1), "wall_ns");
+    char *text = rendered(doc, "terminal", 0);
+    assert_null(strstr(text, " 321 ms"));
+    free(text);
+    json_object_set_new(watch, "wall_ns", json_integer((json_int_t)(wall_ns - 321e6)));
+    text = rendered(doc, "terminal", 0);
+    assert_has(text, " 321 ms");
+    free(text);
+    json_decref(doc);
+}
+
+/* Without a rate it is said of how many steps there is none. */
+static void test_too_few_steps(void **state)
+{
+    (void)state;
+    static const char *const figures[] = {"wait_frac", "samples_per_s", "steps_per_s"};
+    json_t *doc = summary_of("watch"), *watch = json_object_get(doc, "watch");
+    char *text = rendered(doc, "terminal", 0);
+    assert_null(strstr(text, "(360)"));
+    free(text);
+    for (int i = 0; i < 3; i++)
+        json_object_set_new(watch, figures[i], json_null());
+    text = rendered(doc, "terminal", 0);
+    assert_has(text, "(360)");
+    assert_null(strstr(text, "59.5"));
+    free(text);
+    json_decref(doc);
+}
+
 static void test_what_is_missing_is_a_dash(void **state)
 {
     (void)state;
@@ -148,6 +184,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures_are_shown),
         cmocka_unit_test(test_headroom_is_replay_over_live),
+        cmocka_unit_test(test_overlap_is_shown),
+        cmocka_unit_test(test_too_few_steps),
         cmocka_unit_test(test_what_is_missing_is_a_dash),
         cmocka_unit_test(test_narrow_terminals),
         cmocka_unit_test(test_many_epochs_are_cut),
