@@ -46,11 +46,6 @@ run "$dlbench" sweep "${own[@]}" --set loader.num_workers=2 --set 'sweep.loader.
     --run-name lacks --json
 expect_exit 0
 expect_json '[c["status"] for c in d["cells"]] == ["ok", "skipped"] and d["cells"][1]["code"] == "E_PYTHON_SETTING_MISSING"'
-run "$dlbench" run "${own[@]}" --set loader.num_workers=2 --set loader.order=any --run-name lacks-all --json
-expect_exit 1
-expect_json 'd["cells"][0]["code"] == "E_PYTHON_SETTING_MISSING" and d["notes"] == []'
-expect_err 'in_order'
-expect_no_err 'beside the cells'
 
 # --- whatever it does, the sweep goes on
 run "$dlbench" sweep "${own[@]}" "${at[@]}" --set 'sweep.python.args.what=["moves", "fails", "crashes", "leaves", "closes", "babbles", "lies"]' \

@@ -55,11 +55,33 @@ static void test_ceilings_that_fail_alike_are_one_note(void **state)
     }
 }
 
+/* A torch without the setting has its cell skipped, whose reason says so; a killed one has failed.
+ */
+static void test_what_skipped_a_cell_is_told_with_it(void **state)
+{
+    (void)state;
+    for (int lacks = 0; lacks < 2; lacks++) {
+        struct judged t;
+        struct dlb_cell_result result = lost(0);
+        open_judged(&t, (const char *const[]){"sweep.loader.num_workers=[1, 2]", NULL});
+        add(&t, 0, (const double[]){100}, 1, 1000);
+        result.code = lacks ? DLB_ERR_PYTHON_SETTING_MISSING : result.code;
+        result.error = dlb_code_status(result.code);
+        put(&t.results.cells[1], result);
+        judge(&t);
+        assert_int_equal(t.j.cells[1].status, lacks ? DLB_CELL_SKIPPED : DLB_CELL_FAILED);
+        assert_int_equal(dlb_results_n_failed(&t.results), 1);
+        assert_int_equal(dlb_results_n_untold(&t.results, &t.j), !lacks);
+        close_judged(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_lost_process_is_noted),
         cmocka_unit_test(test_ceilings_that_fail_alike_are_one_note),
+        cmocka_unit_test(test_what_skipped_a_cell_is_told_with_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
