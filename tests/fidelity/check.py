@@ -5,7 +5,7 @@ import random
 import statistics
 
 import grid
-from table import GAIN_LIMIT, is_settled, judged, markdown
+from table import GAIN_LIMIT, contradicts, is_settled, judged, markdown
 from timeline import Timeline, Window
 
 MS = 1000000
@@ -78,6 +78,8 @@ def check_judgement():
     assert it["within"] and not it["contradicts"] and abs(it["ratio"] - 160 / 158) < 1e-9, it
     assert judged(row(10, half, near, "COMPUTE-BOUND"))["contradicts"]
     assert judged(row(10, half, near, "H2D-BOUND"))["contradicts"]
+    copies = [run(160, 0.5, copy_ms=7.0, idle_copy_frac=0.35)] * 3  # without any copies 1.54 times as fast at most
+    assert contradicts("H2D-BOUND", copies, 10) and not contradicts("H2D-BOUND", copies, 14)  # with each batch there 2 and 1.43 times
     assert not judged(row(10, half, near, "BORDERLINE"))["contradicts"]
     assert judged(row(19.9, half, near, "INPUT-BOUND"))["contradicts"]
     assert not judged(row(10, half, [(170, 0.5)] * 3, "INPUT-BOUND"))["within"]  # 6% faster
