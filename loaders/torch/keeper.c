@@ -2,6 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/process.h"
+#include "loaders/torch/left.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -90,23 +91,26 @@ static bool is_ours(pid_t pid, pid_t of_group)
 }
 
 /* A killed one's children become ours. Returns how many were killed. */
-static uint32_t kill_ours(pid_t group, bool spare)
+static uint32_t kill_ours(pid_t group, bool spare, struct dlb_left *left)
 {
     DIR *proc = opendir("/proc");
     uint32_t n = 0;
 
     for (struct dirent *entry; proc && (entry = readdir(proc));) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && is_ours(pid, group) && !(spare && cleans_up(pid)))
+        if (pid > 0 && is_ours(pid, group) && !(spare && cleans_up(pid))) {
+            dlb_left_add(left, pid); /* its parent may reap it before that is killed, too */
             n += kill(pid, SIGKILL) == 0;
+        }
     }
     if (proc)
         (void)closedir(proc);
     return n;
 }
 
-/* Returns when no process descends from this one. Those that clean up have a while for it. */
-static void end_all(pid_t program, int *status)
+/* Returns when no process descends from this one. Those that clean up have a while for it. What
+ * they all have left in /dev/shm is unlinked then. */
+static void end_all(pid_t program, int *status, struct dlb_left *left)
 {
     uint64_t spared_until_ns = dlb_now_ns() + SPARED_NS, pause_ns = DLB_NS_PER_MS;
     pid_t group = program; /* once: when all in it have ended, another may get its number */
@@ -116,10 +120,13 @@ static void end_all(pid_t program, int *status)
         pid_t pid = waitpid(-1, &one, WNOHANG);
         if (pid == program)
             *status = one;
-        if (pid < 0 && errno == ECHILD)
+        dlb_left_add(left, pid);
+        if (pid < 0 && errno == ECHILD) {
+            (void)dlb_left_unlink(left);
             return;
+        }
         if (pid == 0) {
-            if (kill_ours(group, dlb_now_ns() < spared_until_ns) > 0)
+            if (kill_ours(group, dlb_now_ns() < spared_until_ns, left) > 0)
                 pause_ns = DLB_NS_PER_MS;
             (void)dlb_sleep_until_ns(dlb_now_ns() + pause_ns);
             pause_ns = pause_ns < PAUSE_NS ? 2 * pause_ns : pause_ns;
@@ -129,18 +136,21 @@ static void end_all(pid_t program, int *status)
 }
 
 /* Reaps children that end, until that is the program, or the other side closes `life_fd`: false. */
-static bool wait_for_end(pid_t program, int life_fd, int signal_fd, int *status)
+static bool wait_for_end(pid_t program, int life_fd, int signal_fd, int *status,
+                         struct dlb_left *left)
 {
     struct signalfd_siginfo info;
     struct pollfd wait[] = {{.fd = life_fd, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
 
     for (;;) {
         int one;
-        for (pid_t pid; (pid = waitpid(-1, &one, WNOHANG)) > 0;)
+        for (pid_t pid; (pid = waitpid(-1, &one, WNOHANG)) > 0;) {
+            dlb_left_add(left, pid);
             if (pid == program) {
                 *status = one;
                 return true;
             }
+        }
         wait[0].revents = wait[1].revents = 0;
         (void)poll(wait, 2, -1);
         if (wait[0].revents)
@@ -180,8 +190,10 @@ static _Noreturn void keep(char *const argv[], int fd, bool quiet, int life_fd, 
 {
     sigset_t chld;
     struct ending ending = {.status = CANNOT_START << 8};
+    struct dlb_left left;
     int error[2] = {-1, -1};
 
+    dlb_left_begin(&left);
     close_others((const int[]){fd, life_fd, told_fd}, 3);
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1UL);
@@ -202,14 +214,14 @@ static _Noreturn void keep(char *const argv[], int fd, bool quiet, int life_fd, 
     (void)close(error[1]);
     if (write(told_fd, &said, sizeof said) < 0 || program < 0)
         _exit(1);
-    bool ended = wait_for_end(program, life_fd, signal_fd, &ending.status);
+    bool ended = wait_for_end(program, life_fd, signal_fd, &ending.status, &left);
     if (!ended)
-        end_all(program, &ending.status);
+        end_all(program, &ending.status, &left);
     if (read(error[0], &ending.error, sizeof ending.error) < 0)
         ending.error = errno;
     bool told = write(told_fd, &ending, sizeof ending) >= 0;
     if (ended) /* what the program left is not waited for */
-        end_all(program, &ending.status);
+        end_all(program, &ending.status, &left);
     _exit(!told);
 }
 

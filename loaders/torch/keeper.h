@@ -3,7 +3,8 @@
  *
  * Floor 3. One thread. Between this process and the program stands a keeper, a forked process that
  * does nothing but wait. When the program ends, when dlb_keeper_end is called, or when this process
- * is gone, the keeper kills all that descends from it, in whatever process group it is. */
+ * is gone, the keeper kills all that descends from it, in whatever process group it is. Then it
+ * unlinks what they have left of torch's shared memory (left.h). */
 #ifndef DLB_LOADERS_TORCH_KEEPER_H
 #define DLB_LOADERS_TORCH_KEEPER_H
 
