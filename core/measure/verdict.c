@@ -107,11 +107,11 @@ static bool is_input_bound(const struct dlb_finding *f)
 
 /* Without exposed copies training would be 1 / (1 - share) times as fast at most. Loading that was
  * measured to gain more comes first, however large their share is: they hide behind the steps once
- * batches are in time. */
-static bool gains_more_than_copies(const struct dlb_finding *f)
+ * batches are in time. A residual that exceeds the wait may be what the ceiling lacks. */
+static bool gains_more_than_copies(const struct dlb_gain *gain, const struct dlb_finding *f)
 {
-    return f->h2d_frac > f->residual_frac && f->side == DLB_GAIN_ABOVE &&
-           loader_frac(f) >= DLB_SHARE_WARN / 2 && f->gain_low > 1 / (1 - f->h2d_frac);
+    return f->side == DLB_GAIN_ABOVE && loader_frac(f) >= DLB_SHARE_WARN / 2 &&
+           loader_frac(f) >= f->residual_frac && gain->median > 1 / (1 - f->h2d_frac);
 }
 
 /* The reverse: a wait that faster loading would not end has a cause that is not known. */
@@ -130,7 +130,7 @@ static enum dlb_verdict_class classify(const struct dlb_evidence *e, struct dlb_
 
     double others = fmax(f->h2d_frac, f->residual_frac);
     look_at_gain(&e->gain, f);
-    bool first = loader_frac(f) >= others || gains_more_than_copies(f);
+    bool first = loader_frac(f) >= others || gains_more_than_copies(&e->gain, f);
     bool waits = first && loader_frac(f) >= DLB_SHARE_WARN;
     if (first && is_input_bound(f))
         return DLB_V_INPUT_BOUND;
@@ -218,7 +218,9 @@ static enum dlb_severity find_severity(const struct dlb_finding *f)
 {
     switch (f->klass) {
     case DLB_V_INPUT_BOUND: /* proven: a share just below the threshold is no less */
-        return loader_frac(f) < DLB_SHARE_WARN ? DLB_SEVERITY_WARN : by_share(loader_frac(f));
+        return fmax(loader_frac(f), f->h2d_frac) < DLB_SHARE_WARN
+                   ? DLB_SEVERITY_WARN
+                   : by_share(fmax(loader_frac(f), f->h2d_frac));
     case DLB_V_H2D_BOUND:
         return by_share(f->h2d_frac);
     case DLB_V_RESIDUAL_HEAVY:

@@ -52,12 +52,12 @@ void dlb_say_refuted(struct words *w, const struct dlb_evidence *e, const struct
 
 void dlb_say_copies(struct words *w, const struct dlb_finding *f)
 {
+    bool in_time = f->h2d_frac >= DLB_SHARE_WARN;
     if (f->late_frac >= LATE_SHOWN)
-        say(w,
-            "Copies took another %s: they started late because their batches came late, so a "
-            "faster link alone would gain nothing. ",
-            percent(f->late_frac).text);
-    if (f->h2d_frac >= DLB_SHARE_WARN)
+        say(w, "Copies took another %s: they started late because their batches came late%s. ",
+            percent(f->late_frac).text,
+            in_time ? "" : ", so a faster link alone would gain nothing");
+    if (in_time)
         say(w,
             "Copies of batches that came in time took another %s: a faster link would gain at "
             "most %s. ",
@@ -85,12 +85,12 @@ void dlb_say_borderline(struct words *w, const struct dlb_evidence *e, const str
     say(w, "%s computed %s of the time and waited for data %s; ", device_name(e),
         percent(f->compute_frac).text, percent(f->input_frac).text);
     dlb_say_gain(w, e);
-    dlb_say_copies(w, f);
     if (f->side == DLB_GAIN_ABOVE) {
         say(w, "That is more than the wait explains, so the ceiling is faster for another reason, "
                "too. Try: a quiet machine; longer steps (larger batches).");
         return;
     }
+    dlb_say_copies(w, f);
     if (f->gain_high <= MOST_SHOWN)
         say(w, "Faster loading would gain at most %s. ", times(f->gain_high).text);
     if (dlb_gain_is_lost(&e->gain)) {

@@ -1,5 +1,6 @@
 #include "loaders/torch/left.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +32,9 @@ static bool is_named_so(const struct dlb_left *left, const char *name)
     int pid = 0, end = 0;
 
     return sscanf(name, "torch_%9d_%*10[0-9]_%*10[0-9]%n", &pid, &end) == 1 && end > 0 &&
-           name[end] == '\0' && pid > 0 && (uint32_t)pid < N_PIDS &&
-           (left->pids[pid / 8] & 1U << pid % 8) && kill(pid, 0) != 0 && errno == ESRCH;
+           isdigit((unsigned char)name[sizeof "torch_" - 1]) && name[end] == '\0' && pid > 0 &&
+           (uint32_t)pid < N_PIDS && (left->pids[pid / 8] & 1U << pid % 8) && kill(pid, 0) != 0 &&
+           errno == ESRCH;
 }
 
 static bool is_since(const struct stat *st, const struct timespec *since)
@@ -41,21 +43,23 @@ static bool is_since(const struct stat *st, const struct timespec *since)
                                                : st->st_mtim.tv_nsec >= since->tv_nsec;
 }
 
-/* Linux gives a lease to write only where no other has the file open. A mapping counts. torch sets
- * the file's size when it makes it, and maps it from then on: that is its time of change. */
-static bool is_left(const struct dlb_left *left, int folder_fd, const char *name)
+/* torch sets the file's size when it makes it, and maps it from then on: that is its time of
+ * change. It unlinks the name before a byte is written, so that a file with bytes is not one that a
+ * killed process left: in another container it may be a batch on its way. Linux gives a lease to
+ * write only where no other has the file open. A mapping counts. */
+static bool unlinked(const struct dlb_left *left, int folder_fd, const char *name)
 {
     struct stat st;
 
     if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) ||
-        st.st_uid != geteuid() || !is_since(&st, &left->since))
+        st.st_uid != geteuid() || st.st_blocks > 0 || !is_since(&st, &left->since))
         return false;
     int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
-    bool alone = fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
+    bool gone = fcntl(fd, F_SETLEASE, F_WRLCK) == 0 && unlinkat(folder_fd, name, 0) == 0;
     (void)close(fd);
-    return alone;
+    return gone;
 }
 
 uint32_t dlb_left_unlink(struct dlb_left *left)
@@ -65,8 +69,7 @@ uint32_t dlb_left_unlink(struct dlb_left *left)
 
     (void)signal(SIGIO, SIG_IGN); /* another opens the file while it is leased */
     for (struct dirent *entry; folder && (entry = readdir(folder));)
-        if (is_named_so(left, entry->d_name) && is_left(left, dirfd(folder), entry->d_name))
-            n += unlinkat(dirfd(folder), entry->d_name, 0) == 0;
+        n += is_named_so(left, entry->d_name) && unlinked(left, dirfd(folder), entry->d_name);
     if (folder)
         (void)closedir(folder);
     free(left->pids);

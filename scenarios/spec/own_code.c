@@ -53,16 +53,25 @@ static int imply(struct dlb_config *cfg, const char *key, const char *value, con
     return rc;
 }
 
+/* The loader of all cells, if an interpreter loads their batches; else NULL. */
+static const struct dlb_loader *elsewhere(const struct dlb_config *cfg)
+{
+    struct dlb_loader_opts loader;
+
+    dlb_config_fill(cfg, &dlb_loader_group, &loader);
+    const struct dlb_loader *kind = loader.kind > 0 ? dlb_loaders[loader.kind - 1] : NULL;
+    return kind && kind->elsewhere && !sweeps(cfg, "loader.kind") ? kind : NULL;
+}
+
 /* Batches that an interpreter loads never reach this process, whatever GPU it has. */
 static int refuse_gpu(const struct dlb_config *cfg, struct dlb_err *err)
 {
-    struct dlb_loader_opts loader;
+    const struct dlb_loader *kind = elsewhere(cfg);
     struct dlb_device_opts device;
 
-    dlb_config_fill(cfg, &dlb_loader_group, &loader);
     dlb_config_fill(cfg, &dlb_device_group, &device);
-    const struct dlb_loader *kind = loader.kind > 0 ? dlb_loaders[loader.kind - 1] : NULL;
-    if (!kind || !kind->elsewhere || device.kind == 0 || dlb_devices[device.kind - 1]->emulated)
+    if (!kind || sweeps(cfg, "device.kind") || device.kind == 0 ||
+        dlb_devices[device.kind - 1]->emulated)
         return DLB_OK;
     return dlb_fail(
         err, DLB_ERR_PYTHON_NO_GPU, dlb_config_origin(cfg, "device.kind"), DLB_NO_OFFSET,
@@ -76,7 +85,7 @@ int dlb_own_code_apply(struct dlb_config *cfg, struct dlb_err *err)
     const char *origin = named_by(cfg);
     int rc;
 
-    if (!origin && has_args(cfg))
+    if (!origin && elsewhere(cfg) && has_args(cfg))
         return dlb_fail(err, DLB_ERR_PYTHON_ARGS, NULL, DLB_NO_OFFSET,
                         "python.args are for python.dataset or python.loader, and neither is "
                         "named");

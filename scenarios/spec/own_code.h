@@ -10,8 +10,10 @@
 /* Where python.dataset or python.loader names code and no dataset.path is set, there are no other
  * data: sets dataset.format = "python" and loader.kind = "torch", each unless it was set. With a
  * path, PyTorch's cells run the code, and dlbench's own loaders read the path. For what measures a
- * configuration: verbs that take a path or write one do without. Refuses python.args that no code
- * is there for. `cfg`: with the groups of a spec. */
+ * configuration: verbs that take a path or write one do without. Where an interpreter loads all
+ * cells, refuses python.args that no code is there for, and a GPU. `cfg`: with the groups of a
+ * spec.
+ */
 int dlb_own_code_apply(struct dlb_config *cfg, struct dlb_err *err);
 
 #endif

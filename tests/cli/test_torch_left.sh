@@ -36,6 +36,8 @@ def take_others():
     os.utime("/dev/shm/torch_%d_123456789_3" % os.getpid())
     os.close(os.open(make(4, os.environ["STRANGER"]), os.O_CREAT | os.O_RDWR))
     os.close(os.open(make(5) + ".mine", os.O_CREAT | os.O_RDWR))
+    with open(make(6), "w") as file:
+        file.write("a batch")
 
 
 class Mine(Dataset):
@@ -96,7 +98,7 @@ for ((i = 0; i < 100; i++)); do
 done
 ! left || failed "dlbench was killed: left in /dev/shm"
 
-# Strangers' files: of another process, older than the cell, open in another process, and of another name.
+# Strangers' files: of another process, older than the cell, open in another process, of another name, and with bytes.
 begin
 true &
 export STRANGER=$!
@@ -107,8 +109,8 @@ exec 9<>"/dev/shm/$NAME-held"
 run "$dlbench" "${arguments[@]}" $(of_workers 0 -1)
 expect_exit 0
 ! left || failed "left in /dev/shm beside strangers' files"
-[[ $(grep -c '_[2-5]$' made) == 4 ]] || failed "the strangers' files were not made"
-sed -n '/_[2-4]$/p; s/_5$/_5.mine/p' made >strangers
+[[ $(grep -c '_[2-6]$' made) == 5 ]] || failed "the strangers' files were not made"
+sed -n '/_[2-46]$/p; s/_5$/_5.mine/p' made >strangers
 while read -r file; do
     [[ -e $file ]] || failed "a stranger's file was unlinked: ${file##*_}"
 done <strangers

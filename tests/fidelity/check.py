@@ -5,7 +5,7 @@ import random
 import statistics
 
 import grid
-from table import GAIN_LIMIT, contradicts, is_settled, judged, markdown
+from table import GAIN_LIMIT, class_by_figure, contradicts, is_settled, judged, markdown
 from timeline import Timeline, Window
 
 MS = 1000000
@@ -80,6 +80,8 @@ def check_judgement():
     assert judged(row(10, half, near, "H2D-BOUND"))["contradicts"]
     copies = [run(160, 0.5, copy_ms=7.0, idle_copy_frac=0.35)] * 3  # without any copies 1.54 times as fast at most
     assert contradicts("H2D-BOUND", copies, 10) and not contradicts("H2D-BOUND", copies, 14)  # with each batch there 2 and 1.43 times
+    cell = {"class": "H2D-BOUND", "gain": 1.5, "idle_frac": 0.5, "idle_input_frac": 0.1}  # the figure alone, of 0.3 and of 0.4 for copies
+    assert class_by_figure({**cell, "idle_copy_frac": 0.3}) == "INPUT-BOUND" and class_by_figure(cell) == "H2D-BOUND"
     assert not judged(row(10, half, near, "BORDERLINE"))["contradicts"]
     assert judged(row(19.9, half, near, "INPUT-BOUND"))["contradicts"]
     assert not judged(row(10, half, [(170, 0.5)] * 3, "INPUT-BOUND"))["within"]  # 6% faster

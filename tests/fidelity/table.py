@@ -46,7 +46,7 @@ def class_by_figure(cell):
     """What the figure of the gain says alone, as if it were known well: stricter than dlbench's class, which allows for what it is not."""
     if not cell.get("gain"):
         return cell["class"]
-    if cell["class"] == "H2D-BOUND" and cell["gain"] > most_of(cell["idle_frac"] - cell["idle_input_frac"]):
+    if cell["class"] == "H2D-BOUND" and cell["gain"] > most_of(cell.get("idle_copy_frac", cell["idle_frac"] - cell["idle_input_frac"])):
         return "INPUT-BOUND"
     if cell["class"] not in LOADING:
         return cell["class"]

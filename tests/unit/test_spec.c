@@ -221,6 +221,38 @@ static void test_own_code_without_a_path_is_all_the_data(void **state)
     }
 }
 
+/* What the interpreter, or the device, would refuse later is refused before anything runs; where a
+ * list may have other values, each cell is judged by itself. */
+static void test_what_no_cell_can_have_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *settings[5];
+        enum dlb_code code;
+    } rows[] = {
+        {{"loader.kind=torch", "python.args.n=4"}, DLB_ERR_PYTHON_ARGS},
+        {{"loader.kind=torch", "python.args.n=4", "python.dataset=a.py:make"}, DLB_N_CODES},
+        {{"python.args.n=4"}, DLB_N_CODES},
+        {{"loader.kind=torch", "device.kind=cuda"}, DLB_ERR_PYTHON_NO_GPU},
+        {{"python.dataset=a.py:make", "device.kind=cuda"}, DLB_ERR_PYTHON_NO_GPU},
+        {{"loader.kind=torch", "device.kind=emulated"}, DLB_N_CODES},
+        {{"loader.kind=threads", "device.kind=cuda"}, DLB_N_CODES},
+        {{"loader.kind=torch", "device.kind=cuda", "sweep.loader.kind=[\"torch\", \"threads\"]"},
+         DLB_N_CODES},
+        {{"loader.kind=torch", "device.kind=cuda", "sweep.device.kind=[\"emulated\"]"},
+         DLB_N_CODES},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct dlb_err err;
+        struct dlb_config *cfg = config_of(rows[i].settings);
+        int rc = dlb_own_code_apply(cfg, &err);
+        assert_int_equal(rc == DLB_OK, rows[i].code == DLB_N_CODES);
+        if (rc != DLB_OK)
+            assert_int_equal(err.code, rows[i].code);
+        dlb_config_free(cfg);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_json_reading_never_invents),
         cmocka_unit_test(test_torch_is_given_the_emulated_device),
         cmocka_unit_test(test_own_code_without_a_path_is_all_the_data),
+        cmocka_unit_test(test_what_no_cell_can_have_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

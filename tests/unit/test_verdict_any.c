@@ -140,7 +140,7 @@ static void holds_for_any_evidence(void **state)
             assert_true(!is_known(&e.gain) || low_of(&e.gain) > DLB_GAIN_CLEAR);
             double h2d = clamped(e.h2d_frac), late = fmin(clamped(e.late_copy_frac), h2d);
             assert_true(h2d - late <= clamped(e.input_frac) + late ||
-                        low_of(&e.gain) > 1 / (1 - (h2d - late)));
+                        e.gain.median > 1 / (1 - (h2d - late)));
         }
         bool starved = e.ceiling_idle_frac > DLB_CEILING_IDLE_MAX;
         if (v.klass == DLB_V_BORDERLINE)
