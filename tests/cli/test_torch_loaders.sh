@@ -33,11 +33,11 @@ expect_out 'make_webloader'
 sed '/^loader\./d' configs/quickstart.toml >twin.toml
 run_until 'not d["too_busy"]' "$dlbench" sweep --config twin.toml "${small[@]}" --set loader.kind=torch \
     --set "python.interpreter=$python" --set loader.batch_size=8 --set loader.pin_memory=false --set device.step_ms=1 \
-    --set run.epochs=4 --set 'sweep.loader.num_workers=[0, 2]' --run-name in-c --json
+    --set run.epochs=4 --set 'sweep.loader.num_workers=[0, 2]' --run-name in-c --overwrite --json
 expect_exit 0
 in_c='[c["in_c"] for c in d["cells"] if c["in_c"]]'
-expect_json "len($in_c) == 1 and $in_c[0]['same_work'] and $in_c[0]['decoder_gain'] > 0"
-expect_json "all(0 < $in_c[0][of]['decode'] < 1e8 for of in ('stages_ns', 'python_stages_ns'))"
+expect_json "len($in_c) == 1 and ${in_c}[0]['same_work'] and ${in_c}[0]['decoder_gain'] > 0"
+expect_json "all(0 < ${in_c}[0][of]['decode'] < 1e8 for of in ('stages_ns', 'python_stages_ns'))"
 run "$dlbench" report results/in-c
 expect_exit 0
 expect_out 'libjpeg-turbo'
