@@ -368,7 +368,7 @@ static int conclude(const struct experiment *x, const struct dlb_judgement *j)
                 "dlbench: partial: %u process%s beside the cells' own failed; the notes of the "
                 "result say which",
                 n_lost, n_lost == 1 ? "" : "es");
-    if (count(x, j, DLB_CELL_SKIPPED) == x->plan.n_cells)
+    if (x->plan.n_cells > 0 && count(x, j, DLB_CELL_SKIPPED) == x->plan.n_cells)
         dlb_say(stderr, "dlbench: nothing was measured: %s", j->cells[0].reason);
     if (j->no_answer || count(x, j, DLB_CELL_OK) == 0)
         return DLB_EXIT_FAILED;

@@ -218,9 +218,7 @@ static enum dlb_severity find_severity(const struct dlb_finding *f)
 {
     switch (f->klass) {
     case DLB_V_INPUT_BOUND: /* proven: a share just below the threshold is no less */
-        return fmax(loader_frac(f), f->h2d_frac) < DLB_SHARE_WARN
-                   ? DLB_SEVERITY_WARN
-                   : by_share(fmax(loader_frac(f), f->h2d_frac));
+        return by_share(fmax(DLB_SHARE_WARN, fmax(loader_frac(f), f->h2d_frac)));
     case DLB_V_H2D_BOUND:
         return by_share(f->h2d_frac);
     case DLB_V_RESIDUAL_HEAVY:
