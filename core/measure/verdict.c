@@ -105,13 +105,21 @@ static bool is_input_bound(const struct dlb_finding *f)
     return f->side == DLB_GAIN_ABOVE && loader_frac(f) >= DLB_SHARE_WARN / 2;
 }
 
+/* With batches that are ready one takes its step at the least, and the host its copy. The ceiling
+ * may copy faster than the cell: it copies one batch again and again, out of the CPU's caches. */
+static double gain_at_most(const struct dlb_evidence *e)
+{
+    double longest = fmax(frac(e->compute_frac), frac(e->copy_call_frac));
+    return longest > 0 ? fmin(e->gain.median, 1 / longest) : e->gain.median;
+}
+
 /* Without exposed copies training would be 1 / (1 - share) times as fast at most. Loading that was
  * measured to gain more comes first, however large their share is: they hide behind the steps once
  * batches are in time. A residual that exceeds the wait may be what the ceiling lacks. */
-static bool gains_more_than_copies(const struct dlb_gain *gain, const struct dlb_finding *f)
+static bool gains_more_than_copies(const struct dlb_evidence *e, const struct dlb_finding *f)
 {
     return f->side == DLB_GAIN_ABOVE && loader_frac(f) >= DLB_SHARE_WARN / 2 &&
-           loader_frac(f) >= f->residual_frac && gain->median > 1 / (1 - f->h2d_frac);
+           loader_frac(f) >= f->residual_frac && gain_at_most(e) > 1 / (1 - f->h2d_frac);
 }
 
 /* The reverse: a wait that faster loading would not end has a cause that is not known. */
@@ -130,7 +138,7 @@ static enum dlb_verdict_class classify(const struct dlb_evidence *e, struct dlb_
 
     double others = fmax(f->h2d_frac, f->residual_frac);
     look_at_gain(&e->gain, f);
-    bool first = loader_frac(f) >= others || gains_more_than_copies(&e->gain, f);
+    bool first = loader_frac(f) >= others || gains_more_than_copies(e, f);
     bool waits = first && loader_frac(f) >= DLB_SHARE_WARN;
     if (first && is_input_bound(f))
         return DLB_V_INPUT_BOUND;

@@ -16,9 +16,10 @@
  *  2. The largest of input, h2d and residual names the class. Copies that are exposed because
  *     their batches came late count as input: the loader sets the pace, and without any copy the
  *     device would wait for it that much longer. h2d and residual need 10%. Input also comes before
- *     a larger h2d if it is no less than residual and its gain (rule 3) exceeds 1 / (1 - h2d), the
- *     most that training without copies could gain: copies hide behind steps once batches are in
- *     time.
+ *     a larger h2d if it is no less than residual and its gain (rule 3, the median) exceeds
+ *     1 / (1 - h2d), the most that training without copies could gain: copies hide behind steps
+ *     once batches are in time. The gain counts as no more than 1 / max(compute, host's copies),
+ *     because the ceiling may copy faster than the cell.
  *  3. Input is judged by its gain: what data that are always ready would gain, as the ceiling
  *     shows. The threshold is that of a share of 10%, DLB_GAIN_CLEAR. INPUT-BOUND: the gain's whole
  *     interval is above it. If the whole interval is below, input is not the cause: the next share

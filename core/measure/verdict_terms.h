@@ -84,7 +84,9 @@ struct dlb_evidence {
     double step_ns;      /* median step on the device */
     double account_frac; /* consumer's `account` stage / window */
     double host_frac;    /* its `host` stage, device.host_busy_frac, likewise */
-    double harness_frac; /* idle of the same cell with a null source; 0 or NaN: not measured */
+    double copy_call_frac; /* its `copy_call` stage, likewise: what copies take the host, hidden or
+                              not; 0 or NaN: not known */
+    double harness_frac;   /* idle of the same cell with a null source; 0 or NaN: not measured */
     double harness_headroom;  /* rate of that cell with steps of zero length over the measured rate;
                                  0 or NaN: not measured */
     struct dlb_gain gain;     /* ceiling / measured; n == 0: no ceiling was measured */

@@ -253,6 +253,7 @@ static void gather_stages(const struct dlb_cell_result *shown, struct dlb_eviden
     e->step_ns = dlb_measured(loop->device[DLB_DS_COMPUTE].p50_ns);
     e->account_frac = sum_ns(&loop->consumer[DLB_CS_ACCOUNT]) / windows_ns;
     e->host_frac = zero_if_nan(sum_ns(&loop->consumer[DLB_CS_HOST]) / windows_ns);
+    e->copy_call_frac = zero_if_nan(sum_ns(&loop->consumer[DLB_CS_COPY_CALL]) / windows_ns);
     for (int i = 0; i < DLB_WS_COUNT; i++)
         e->worker_stage_ns[i] = zero_if_nan(sum_ns(&workers->stage[i]));
     e->pin_stage_ns = e->worker_stage_ns[DLB_WS_PIN];

@@ -27,7 +27,8 @@ def contradicts(verdict, loop_runs, step_ms):
     """The class says what no run of the loop shows."""
     gains = [gain(run, step_ms) for run in loop_runs]
     if verdict == "INPUT-BOUND":
-        return max(gains) < GAIN_LIMIT
+        copies_first = all(gain(run, step_ms) < most_of(run["idle_copy_frac"]) for run in loop_runs)
+        return copies_first or max(gains) < GAIN_LIMIT
     if verdict in ("COMPUTE-BOUND", "BALANCED"):
         return min(gains) > GAIN_LIMIT
     if verdict == "H2D-BOUND":

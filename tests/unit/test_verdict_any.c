@@ -51,6 +51,7 @@ static struct dlb_evidence any_evidence(struct dlb_rng *rng)
         .oversleep_frac = usual_share(rng),
         .unaccounted_frac = dlb_rng_below(rng, 4) ? 0.0 : odd_number(rng),
         .account_frac = dlb_rng_below(rng, 4) ? 0.0 : odd_number(rng),
+        .copy_call_frac = dlb_rng_below(rng, 2) ? 0.0 : odd_number(rng),
         .step_ns = odd_number(rng),
         .num_workers = (uint32_t)(dlb_rng_below(rng, 8) ? dlb_rng_below(rng, 9) : dlb_rng_u64(rng)),
         .n_cpus = (uint32_t)(dlb_rng_below(rng, 8) ? dlb_rng_below(rng, 9) : dlb_rng_u64(rng)),
@@ -139,8 +140,10 @@ static void holds_for_any_evidence(void **state)
             assert_true(loader_frac >= (is_known(&e.gain) ? DLB_SHARE_WARN / 2 : DLB_SHARE_WARN));
             assert_true(!is_known(&e.gain) || low_of(&e.gain) > DLB_GAIN_CLEAR);
             double h2d = clamped(e.h2d_frac), late = fmin(clamped(e.late_copy_frac), h2d);
+            double copies_gain = 1 / (1 - (h2d - late));
             assert_true(h2d - late <= clamped(e.input_frac) + late ||
-                        e.gain.median > 1 / (1 - (h2d - late)));
+                        (e.gain.median > copies_gain &&
+                         clamped(e.copy_call_frac) * copies_gain < 1 + 1e-9));
         }
         bool starved = e.ceiling_idle_frac > DLB_CEILING_IDLE_MAX;
         if (v.klass == DLB_V_BORDERLINE)
