@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -43,21 +44,28 @@ static bool is_since(const struct stat *st, const struct timespec *since)
                                                : st->st_mtim.tv_nsec >= since->tv_nsec;
 }
 
-/* torch sets the file's size when it makes it, and maps it from then on: that is its time of
- * change. It unlinks the name before a byte is written, so that a file with bytes is not one that a
- * killed process left: in another container it may be a batch on its way. Linux gives a lease to
- * write only where no other has the file open. A mapping counts. */
-static bool unlinked(const struct dlb_left *left, int folder_fd, const char *name)
+/* Whether a process can have left the file that way. torch sets its size, may have its blocks
+ * allocated, writes one zero and unlinks the name: batches come later. Where torch keeps the name
+ * (torch.multiprocessing's "file_system"), the file begins with a count of its users. In another
+ * container it may be a batch on its way. Its time of change is when it was made, because it is
+ * only mapped from then on. */
+static bool was_left(const struct dlb_left *left, int fd)
 {
     struct stat st;
+    int32_t first = 0;
 
-    if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) ||
-        st.st_uid != geteuid() || st.st_blocks > 0 || !is_since(&st, &left->since))
-        return false;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+           is_since(&st, &left->since) && pread(fd, &first, sizeof first, 0) >= 0 && first == 0;
+}
+
+/* Linux gives a lease to write only where no other has the file open. A mapping counts. */
+static bool unlinked(const struct dlb_left *left, int folder_fd, const char *name)
+{
     int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
-    bool gone = fcntl(fd, F_SETLEASE, F_WRLCK) == 0 && unlinkat(folder_fd, name, 0) == 0;
+    bool gone = fcntl(fd, F_SETLEASE, F_WRLCK) == 0 && was_left(left, fd) &&
+                unlinkat(folder_fd, name, 0) == 0;
     (void)close(fd);
     return gone;
 }

@@ -22,9 +22,9 @@ void dlb_left_begin(struct dlb_left *left);
 void dlb_left_add(struct dlb_left *left, pid_t pid);
 
 /* Unlinks the files of the processes that were added, once all of them have ended. A file stays if
- * it is another user's, if its process's number is in use again, if it has bytes, or if any process
- * has it open or mapped, in whatever container. So does one where that cannot be told: without
- * leases of files. Returns how many were unlinked. */
+ * it is another user's, if its process's number is in use again, if it does not begin with zeros,
+ * or if any process has it open or mapped, in whatever container. So does one where that cannot be
+ * told: without leases of files. Returns how many were unlinked. */
 uint32_t dlb_left_unlink(struct dlb_left *left);
 
 #endif

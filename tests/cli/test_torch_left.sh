@@ -26,7 +26,14 @@ def make(what, name=None):
 
 
 def make_mine():
-    os.truncate(os.open(make(1), os.O_CREAT | os.O_RDWR), 4096)
+    """As torch makes it: first its size, in newer versions its blocks, then a zero. Some are killed at each of these."""
+    file = os.open(make(1), os.O_CREAT | os.O_RDWR)
+    os.truncate(file, 1 << 20)
+    kind = os.getpid() % 3
+    if kind > 1:
+        os.posix_fallocate(file, 0, 1 << 20)
+    if kind > 0:
+        os.write(file, b"\0")
 
 
 def take_others():
