@@ -34,6 +34,7 @@ __all__ = ["watch", "read", "tables", "frames", "ResultError"]
 
 SCHEMA_VERSION = 2
 SAVE_EVERY_NS = 10 * 10**9
+WAIT_AT_END_S = 10  # for another thread that saves
 FEW = 100  # with fewer values there is no p99, only a maximum
 LOOK_AT = 16  # entries of a container in which a tensor is looked for
 COST_STEPS = 2000
@@ -224,13 +225,12 @@ class Record:
         self.done, self.waits, self.steps = [], Times(), Times()
         self.running = {}  # by number, weak references
         self.spans, self.saved_ns = [], 0  # of `done`: (thread, span)
-        self.n_epochs, self.cost_ns = 0, None
+        self.numbers, self.cost_ns = itertools.count(), None  # of epochs
         self.save_at = _clock() + SAVE_EVERY_NS
         self.started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
 
     def open(self, open_batches):
-        number, self.n_epochs = self.n_epochs, self.n_epochs + 1
-        epoch = Epoch(self, number, open_batches)
+        epoch = Epoch(self, next(self.numbers), open_batches)
         self.running[epoch.number] = weakref.ref(epoch)
         return epoch
 
@@ -290,9 +290,9 @@ class Record:
         self.save_at = _clock() + SAVE_EVERY_NS
         if self.folder is None or os.getpid() != self.pid:
             return
-        if not _saving.acquire(blocking=final):
-            return  # another thread is at it
         path = os.path.join(self.folder, "summary.json")
+        if not _saving.acquire(timeout=WAIT_AT_END_S if final else 0):
+            return  # another thread is at it
         try:
             document = self.document(final)
             if final and not document["watch"]["epochs"] and not os.path.exists(path):

@@ -160,7 +160,7 @@ static void render_head(const json_t *doc, uint32_t n_words, struct dlb_text *ou
     dlb_text_fold(out, line, 0, n_words);
 }
 
-/* Where there are steps and no rate, most epochs were left at once. */
+/* Where there are steps and no rate, most epochs were left early. */
 static void say_too_few(const json_t *watch, uint32_t n_words, struct dlb_text *out)
 {
     double steps = dlb_json_number(watch, "steps");
@@ -168,10 +168,11 @@ static void say_too_few(const json_t *watch, uint32_t n_words, struct dlb_text *
     if (!(steps > 0) || isfinite(dlb_json_number(watch, "steps_per_s")))
         return;
     put_count(count, steps);
-    (void)snprintf(line, sizeof line,
-                   "%s loop: too few steps (%s) for a rate. The training on the last batch of an "
-                   "epoch that was left is not timed.",
-                   name_of(watch), count);
+    (void)snprintf(
+        line, sizeof line,
+        "%s loop: %s steps give no rate, because epochs were left after fewer than 11 each. "
+        "The training on the last batch of an epoch that was left is not timed.",
+        name_of(watch), count);
     dlb_text_fold(out, line, 0, n_words);
 }
 
