@@ -68,7 +68,7 @@ class Mine(Dataset):
             time.sleep(0.01)
         if i == 20 and self.at == i:
             os.kill(os.getpid(), signal.SIGKILL)
-        if i == 20 and self.at == -2:
+        if i == 0 and self.at == -2:  # before the first batch, so that whatever asks first stays here
             time.sleep(1000)
         return torch.zeros(8)
 PY
