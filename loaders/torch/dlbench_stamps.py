@@ -39,7 +39,6 @@ LONG_BATCH_NS = 1000000  # whose computing is told from its waiting
 N = len(STAGES) + MAX_TRANSFORMS
 
 _weight = 1  # what the parts of the present sample count (dlbench_turns.py); 0: they are not timed. Between samples 1
-_reader = None  # of iterable data (dlbench_streams.py), whose last samples have no stamp yet
 _garbage_ns = 0  # in which this process collected it
 _open = {}  # file name -> what Board.map gives
 os.register_at_fork(after_in_child=_open.clear)
@@ -73,6 +72,7 @@ class Board:
         self.path, self.n_rows, self.names = path, n_workers + 1, list(STAGES)
         self.n_samples = n_samples if n_samples and n_samples <= dlbench_asked.MOST else 0  # 0: what is asked for is not logged
         self.n_words, self.loop, self.trace = self.n_rows * N * 2, os.getpid(), trace
+        self.batch_size = 1  # samples of iterable data that DataLoader asks for one behind the other
         self.is_watched = False  # whether computing and waiting are told apart within __getitem__
         self.named = []  # (name, stage) of transforms that the data set does not hold
         with open(path, "wb") as file:
@@ -81,7 +81,7 @@ class Board:
             dlbench_asked.make(path, self.n_rows)
 
     def __getstate__(self):
-        return {key: getattr(self, key) for key in ("path", "n_rows", "names", "n_samples", "loop", "trace", "named", "is_watched")}
+        return {key: getattr(self, key) for key in ("path", "n_rows", "names", "n_samples", "loop", "trace", "named", "batch_size", "is_watched")}
 
     def map(self, row=0):
         """This process's row, the log of what it was asked for (or None), the rings (or None), the file, what is beside the row. Row 0 is
@@ -290,8 +290,6 @@ class Collate(Call):
 
     def __call__(self, samples):
         global _weight
-        if _reader:
-            _reader.stamp()
         dlbench_places.put(True)  # it may have transforms, too, whose stamps count
         _weight = 1
         start_ns = monotonic_ns()

@@ -1,10 +1,11 @@
 """Stamps (dlbench_stamps.py) of iterable data. Part of loaders/torch/serve.py.
 
-DataLoader asks for the samples of a batch one behind the other, and then makes the batch. So quick ones share a stamp, which they have before
-the batch is made.
+DataLoader asks for the samples of a batch one behind the other, and then makes the batch. So those that share a stamp are read at once, as far as
+their batch goes, and given from a queue, which does not keep them: between two of them there is no call of Python's.
 """
 
-from itertools import islice
+from collections import deque
+from itertools import chain, islice, repeat, starmap
 from time import monotonic_ns
 
 import dlbench_cpu
@@ -16,8 +17,6 @@ from dlbench_turns import FIRST, Turns
 from torch.utils.data import IterableDataset
 
 LONG_SAMPLE_NS = 100000  # whose computing is told from its waiting
-
-
 PARTS = (LOAD, *range(len(STAGES), N))
 
 
@@ -34,7 +33,7 @@ class Stream(IterableDataset):
         return self.n_parts > 0
 
     def __iter__(self):
-        return Reader(self).read()
+        return chain.from_iterable(Reader(self).groups())
 
     def __len__(self):
         return len(self.dataset)
@@ -52,81 +51,78 @@ class Reader:
         self.stream, self.samples = stream, iter(stream.dataset)
         self.row, _, self.rings, _, self.beside = stream.board.map()
         self.n_before = self.row[GOT]
-        self.n, self.most = 0, 1  # samples since the last stamp; with how many there is the next
-        self.is_timed, self.since_ns, self.used = False, 0, None
         self.n_parts = self.parts()  # of all samples so far
 
     def parts(self):
         return sum(self.row[2 * stage] for stage in PARTS)
 
-    def read(self):
-        """The samples. A generator: to enter it, once for each sample, takes less than to call a method."""
+    def groups(self):
+        """Samples that share a stamp, together."""
+        some, read = deque(), self.in_turns if self.stream.n_parts else self.together
+        left = of_batch = self.stream.board.batch_size  # samples until the batch is whole
         try:
             while True:
-                self.begin()
-                for one in islice(self.samples, self.most):
-                    self.n += 1
-                    if self.n == self.most:
-                        self.stamp()
-                    yield one
-                    if self.n == 0:  # they have their stamp, from here or from who made the batch
-                        break
-                else:
+                most = read(some, left)
+                n = len(some)
+                yield starmap(some.popleft, repeat((), n))
+                if n < most:
                     break
-            if self.n > 0:
-                self.stamp()
-            self.end()
+                left = left - most or of_batch
             dlbench_places.put(True)
         except (Exception, SystemExit) as why:
-            self.end()
-            raise AtSample("sample %d of a worker's stream" % (self.row[GOT] + self.n - self.n_before)) from why
+            raise AtSample("sample %d of a worker's stream" % (self.row[GOT] + len(some) - self.n_before)) from why
 
-    def begin(self):
-        """Samples that share a stamp."""
-        stream, turns, row = self.stream, self.stream.turns, self.row
-        if stream.n_parts:
-            self.is_timed = turns.until == 0
-            self.most = min(turns.until, MOST_UNTIMED) or 1
-            dlbench_places.put(self.is_timed)
-            dlbench_stamps._weight = turns.weight if self.is_timed else 0
-        else:
-            self.most = 1 if self.rings else stream.n_together
-        if stream.board.is_watched and row[GOT_NS] > row[GOT] * LONG_SAMPLE_NS and stream.watch.is_drawn(row[GOT_NS]):
-            self.used = dlbench_cpu.used()
-        dlbench_stamps._reader = self
-        self.since_ns = monotonic_ns()
+    def together(self, some, left):
+        """Those that have no parts, into the queue, which has those before an error, too. How many it wanted."""
+        stream = self.stream
+        most = 1 if self.rings else min(stream.n_together, left)
+        took_ns = self.read(some, most)
+        stream.n_together = min(2 * stream.n_together, MOST_TOGETHER) if took_ns < SLOW_NS else 1
+        return most
 
-    def stamp(self):
-        now_ns = monotonic_ns()
-        took_ns, stream, row = now_ns - self.since_ns, self.stream, self.row
-        row[GOT] += self.n
-        row[GOT_NS] += took_ns
-        if self.rings:  # a timeline has the parts of all samples
-            self.rings.add(GETITEM, self.since_ns, now_ns)
-        if self.is_timed:
-            self.beside[TIMED] += 1
-            if not self.rings and stream.each_has:
-                self.took(took_ns)
-        elif stream.n_parts:
-            stream.turns.until -= self.n
-        else:
-            stream.n_together = min(2 * self.most, MOST_TOGETHER) if took_ns < SLOW_NS else 1
-        if self.used:
-            stream.board.computed(row, self.used, took_ns)
-        self.n = 0
-        self.end()
-
-    def took(self, took_ns):
-        """A sample whose parts were timed. Of the first ones it is seen whether each has some, but for the very first: that may fill a buffer.
-        If one has none, those of all samples are timed: a few of the many without would say too little."""
+    def in_turns(self, some, left):
+        """The same of those that have parts, whose parts may be timed."""
         turns = self.stream.turns
+        is_timed = turns.until == 0
+        most = 1 if is_timed else min(turns.until, MOST_UNTIMED, left)
+        dlbench_places.put(is_timed)
+        dlbench_stamps._weight = turns.weight if is_timed else 0
+        try:
+            took_ns = self.read(some, most)
+        finally:
+            dlbench_stamps._weight = 1
+        if is_timed:
+            self.timed(len(some), took_ns)
+        else:
+            turns.until -= len(some)
+        return most
+
+    def timed(self, n, took_ns):
+        """A sample whose parts were timed, or the end. Of the first ones it is seen whether each has some, but for the very first: that may fill
+        a buffer. If one has none, those of all samples are timed: a few of the many without would say too little."""
+        stream, turns = self.stream, self.stream.turns
+        self.beside[TIMED] += n
+        if n == 0 or self.rings or not stream.each_has:  # a timeline has the parts of all samples
+            return
         if turns.n_seen < FIRST:
             before, self.n_parts = self.n_parts, self.parts()
-            self.stream.each_has = turns.n_seen == 0 or self.n_parts > before
-        if self.stream.each_has:
-            turns.took(self.stream.n_parts, took_ns)
+            stream.each_has = turns.n_seen == 0 or self.n_parts > before
+        if stream.each_has:
+            turns.took(stream.n_parts, took_ns)
 
-    def end(self):
-        """Of samples that share a stamp."""
-        dlbench_stamps._reader, self.used = None, None
-        dlbench_stamps._weight = 1
+    def read(self, some, most):
+        """How long it took."""
+        stream, row, used = self.stream, self.row, None
+        if stream.board.is_watched and row[GOT_NS] > row[GOT] * LONG_SAMPLE_NS and stream.watch.is_drawn(row[GOT_NS]):
+            used = dlbench_cpu.used()
+        since_ns = monotonic_ns()
+        some.extend(islice(self.samples, most))
+        now_ns = monotonic_ns()
+        if some:
+            row[GOT] += len(some)
+            row[GOT_NS] += now_ns - since_ns
+            if self.rings:
+                self.rings.add(GETITEM, since_ns, now_ns)
+            if used:
+                stream.board.computed(row, used, now_ns - since_ns)
+        return now_ns - since_ns

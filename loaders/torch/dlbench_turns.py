@@ -1,7 +1,7 @@
 """Of which samples the parts are timed: of quick ones one in several. Part of loaders/torch/serve.py.
 
 A stamp takes some microseconds, and an image of 100 x 100 pixels with five transforms 400. So samples are taken in runs of four, and runs in
-groups of 32 at the most. In each group one run is drawn. Its samples' parts are timed, and what they took counts for as many samples as the
+groups of 64 at the most. In each group one run is drawn. Its samples' parts are timed, and what they took counts for as many samples as the
 group has runs: whatever the order of the data, sums and counts are right in the mean. Four single samples would take twice as much: it is
 the first one that finds nothing of the stamps in a core's caches.
 """
@@ -10,9 +10,9 @@ import os
 from random import Random
 
 RUN = 4  # samples
-RUN_NS, STAMP_NS = 40000, 2000  # about what a run takes whatever its parts, and each stamp in it (tests of a Zen 4, in turns with none)
+RUN_NS, STAMP_NS = 80000, 2000  # about what a run takes whatever its parts, and each stamp in it (tests of a Zen 4, in turns with none)
 MOST_FRAC = 0.005  # of the work: what the stamps of the parts are to take, as far as MOST allows it
-MOST = 32  # runs in a group: what is rare counts as many times, or not at all
+MOST = 64  # runs in a group: what is rare counts as many times, or not at all
 FIRST = 32  # samples of a process at the least, which show how long one takes: the parts of all are timed
 REMEMBERED = 64  # timed samples: of those before, half
 FOR_A_RUN = 64  # samples of a process so far, by each of which a group may have one run more: of few samples enough are timed, too

@@ -165,6 +165,7 @@ class Source:
                 self.board = dlbench_stamps.Board(path, settings["num_workers"], self.n_samples, self.setup.get("trace"))
             except OSError as why:
                 raise Refused("NO_SPACE" if why.errno == errno.ENOSPC else "IO", "%s: %s" % (path, why.strerror)) from None
+            self.board.batch_size = self.known["batch_size"]
             self.board.is_watched = bool(self.setup["settings"].get("python.dataset"))  # what others read is known
             twins = sys.modules.get("dlbench_twins")
             self.decodes = not twins or self.setup["settings"].get("dataset.codec") in twins.DECODED
