@@ -173,7 +173,8 @@ class Source:
             extras["collate_fn"] = dlbench_stamps.Collate(self.board, dlbench_stamps.COLLATE, collate)
             if settings["num_workers"] > 0:
                 extras["worker_init_fn"] = dlbench_wrap.Init(self.board, extras.get("worker_init_fn"))
-            self.costs = dlbench_cost.measured(self.board, dataset, self.known["batch_size"])
+            if self.setup["mode"] == "measure":
+                self.costs = dlbench_cost.measured(self.board, dataset, self.known["batch_size"])
             dlbench_stamps.stamp_collections(self.board)
         return data.DataLoader(dataset, generator=generator, **settings, **extras)
 
@@ -355,17 +356,17 @@ class Server:
     def stats(self):
         """The stages within the window; and whether each sample was asked for once an epoch, if whole epochs were read."""
         unknown = dict.fromkeys(("timed", "stamp_ns", "stamps_frac", "computing_frac", "once"))
-        board, out = self.source.board, {"stages": [], **unknown}
-        if board:
-            out["stamp_ns"] = self.source.costs.stamp.apart
-        if board and self.window:
+        board, costs, out = self.source.board, self.source.costs, {"stages": [], **unknown}
+        if costs:
+            out["stamp_ns"] = costs.stamp.apart
+        if costs and self.window:
             from dlbench_account import computing_frac, stages
 
-            n_timed = self.timed[0] if self.source.costs.groups else None
+            n_timed = self.timed[0] if costs.groups else None
             out["stages"] = stages(board.names, self.window, self.source.decodes, n_timed)
             out["timed"] = n_timed
             out["computing_frac"] = computing_frac(self.window)
-            out["stamps_frac"] = self.source.costs.frac(self.window, *self.timed)
+            out["stamps_frac"] = costs.frac(self.window, *self.timed)
         if board and board.trace:
             from dlbench_account import track
 
