@@ -57,7 +57,7 @@ uint32_t dlb_confirm_workers(int64_t answer, int64_t n_cpus, const json_t *liste
     int64_t *more = above(answer, listed, &n_more);
     take(&chosen, answer);
     take(&chosen, unit);
-    take(&chosen, n_cpus > answer ? n_cpus : answer);
+    take(&chosen, n_cpus);
     if (n_more > 0)
         take(&chosen, more[n_more - 1]);
     take(&chosen, answer / 2);

@@ -12,9 +12,9 @@
 
 #define DLB_CONFIRM_WORKERS_MAX 512 /* that loader.num_workers takes */
 
-/* Which numbers of workers, rising: `answer`, fewer, twice as many, more up to the CPUs, and of the
- * numbers that the user listed (loader.num_workers of [sweep]; NULL: none) those above it, as far
- * as there is room: the largest and the middle one first. Returns how many. */
+/* Which numbers of workers, rising: `answer`, fewer, twice as many, one for each CPU, more up to
+ * these, and of the numbers that the user listed (loader.num_workers of [sweep]; NULL: none) those
+ * above it, as far as there is room: the largest and the middle one first. Returns how many. */
 uint32_t dlb_confirm_workers(int64_t answer, int64_t n_cpus, const json_t *listed,
                              int64_t out[DLB_CONFIRM_WORKERS]);
 
