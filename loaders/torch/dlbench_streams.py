@@ -48,7 +48,8 @@ class Reader:
     """An epoch of a process."""
 
     def __init__(self, stream):
-        self.stream, self.samples = stream, iter(stream.dataset)
+        self.stream = stream
+        self.samples = map(next, repeat(iter(stream.dataset)))  # islice() would ask what it is given for an iterator anew
         self.row, _, self.rings, _, self.beside = stream.board.map()
         self.n_before = self.row[GOT]
         self.n_parts = self.parts()  # of all samples so far
