@@ -112,7 +112,7 @@ class Reader:
             turns.took(stream.n_parts, took_ns)
 
     def read(self, some, most):
-        """How long it took."""
+        """Reads samples into the queue. How long that took."""
         stream, row, used = self.stream, self.row, None
         if stream.board.is_watched and row[GOT_NS] > row[GOT] * LONG_SAMPLE_NS and stream.watch.is_drawn(row[GOT_NS]):
             used = dlbench_cpu.used()
