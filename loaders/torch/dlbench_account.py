@@ -1,11 +1,10 @@
 """What the stamps of a window tell, as the cell's result has it. Part of loaders/torch/serve.py."""
 
 from dlbench_stamps import COMPUTED, GETITEM, LOAD, ON_CPU, STAGES, WATCHED
-from dlbench_turns import RUN
 
 OWN = "own computing"  # no name of Python's: no transform has it
 LEAST = 0.05  # of __getitem__: less than that the ticks of the kernel's clock do not tell
-FEWEST = 32 * RUN  # samples whose parts were timed, if those of others were not: fewer say too little of where the time went
+FEWEST = 128  # samples whose parts were timed, if those of others were not: fewer say too little of where the time went
 BY_CHANCE = 1.5  # times what they are within: so much more than that the parts of so many samples hardly come to by chance
 TICK_NS = 4000000  # many kernels tell computing of the program from their own by what a thread does at each tick
 

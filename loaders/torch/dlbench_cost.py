@@ -5,15 +5,16 @@ A stamp closely behind another one takes 0.5 us. Between others' work, which lea
 """
 
 import itertools
+import pickle
 import time
 from typing import Callable, NamedTuple
 
 import dlbench_cpu
 import dlbench_places
 import dlbench_stamps
-from dlbench_stamps import COLLATE, GC, GETITEM, LOAD, LOOP_GC, NEXT, STAGES, WATCHED, Call, Collate, Collections, Samples
-from dlbench_streams import Stream
-from dlbench_turns import RUN
+from dlbench_stamps import COLLATE, GC, GETITEM, LOAD, LOOP_GC, NEXT, STAGES, TRANSPORT, Call, Collate, Collections, Samples
+from dlbench_streams import Reader, Stream
+from dlbench_turns import MOST, Turns, times_each
 
 APART_NS = 400000  # of work between two stamps, behind which they find as little in the caches as behind others()
 N_ROUNDS, N_CLOSE, N_TOGETHER = 24, 100, 4096
@@ -32,42 +33,47 @@ class Cost(NamedTuple):
 class Costs(NamedTuple):
     stamp: Cost
     collection: Cost  # of garbage: its two stamps
-    wrapper: Cost  # of a part that is not timed (dlbench_turns.py), where the wrapper is not taken out
-    batch: Cost  # all that is done for one whose samples share a stamp
-    sample: Cost  # all that is done for one whose parts are timed, but for these
+    wrapper: Cost  # of a part that is not timed, where the wrapper is not taken out
+    passed: Cost  # all that is done for a batch without stamps
+    whole: Cost  # for one that has stamps of its own alone
+    drawn: Cost  # for one of whose samples the parts are timed, but for these
+    sample: Cost  # for one sample with a stamp of its own
     clocks: Cost  # of CPUs: two readings
+    n_parts: int  # of a sample
     groups: bool  # whether the parts of some samples count for others
     taken_out: frozenset  # stages whose wrappers are taken out (dlbench_places.py)
 
-    def frac(self, window, n_timed, n_read):
-        """What the stamps of a window took of the time of the workers' work; None: there was none. Where there are groups, of so many samples
-        the parts were timed. Before and behind so many pieces of work the CPU's clocks were read."""
-        work_ns = window[GETITEM][1] + window[COLLATE][1]
+    def frac(self, window, drawn):
+        """What the stamps of a window took of the time of the workers' work; None: there was none. `drawn`: dlbench_stamps.Drawn."""
+        (n_samples, samples_ns), (n_batches, collate_ns) = window[GETITEM], window[COLLATE]
+        work_ns = samples_ns + collate_ns + window[TRANSPORT][1]
         if work_ns == 0:
             return None
-        counts = {stage: n for stage, (n, _) in enumerate(window) if stage not in WATCHED}
-        n_samples, n_batches, n_collections = counts.pop(GETITEM), counts.pop(COLLATE), counts.pop(GC) + counts.pop(LOOP_GC)
-        spent_ns = 0
-        if self.groups and n_samples:
-            parts = {stage: counts.pop(stage) for stage in (LOAD, *range(len(STAGES), len(window)))}
-            spent_ns = self.parts_ns(parts, window[GETITEM][1] / n_samples, n_samples, n_timed)
-        n_others = sum(counts.values())
-        spent_ns += n_others * self.stamp.behind(work_ns / max(n_others, 1))
-        for cost, n in (self.batch, n_batches), (self.collection, n_collections), (self.clocks, n_read):
-            if n:
+        spent_ns = self.of_parts(window, drawn, samples_ns / n_samples) if n_samples else 0
+        each = times_each(n_samples / max(n_batches, 1), self.n_parts, work_ns / max(n_batches, 1))
+        for cost, n in (
+            (self.passed, n_batches - drawn.whole),
+            (self.whole, drawn.whole),
+            (self.drawn, drawn.batches if self.groups else 0),
+            (self.sample, n_samples if each else 0),
+            (self.stamp, window[NEXT][0]),
+            (self.collection, window[GC][0] + window[LOOP_GC][0]),
+            (self.clocks, drawn.read),
+        ):
+            if n > 0:
                 spent_ns += n * cost.behind(work_ns / n)
         return spent_ns / work_ns
 
-    def parts_ns(self, parts, sample_ns, n_samples, n_timed):
-        """Of the parts of samples that take so long. Where those of some are timed, the first one of each run comes behind other work."""
-        n_parts, n_first = sum(parts.values()) / n_samples, n_timed / RUN if n_timed < n_samples else 0
-        n_wrappers = (n_samples - n_timed) * sum(n for stage, n in parts.items() if stage not in self.taken_out) / n_samples
-
-        def timed(between_ns):
-            return self.sample.behind(between_ns) + n_parts * self.stamp.behind(between_ns)
-
-        between_ns = sample_ns / (1 + n_parts)
-        return n_first * timed(APART_NS) + (n_timed - n_first) * timed(between_ns) + n_wrappers * self.wrapper.behind(between_ns)
+    def of_parts(self, window, drawn, sample_ns):
+        """Of the parts of samples that take so long: of those that are timed, of which the first of a batch comes behind other work, and of others."""
+        counts = {stage: window[stage][0] for stage in (LOAD, *range(len(STAGES), len(window)))}
+        n_samples = window[GETITEM][0]
+        n_parts = sum(counts.values()) / n_samples
+        n_wrapped = sum(n for stage, n in counts.items() if stage not in self.taken_out) / n_samples
+        between_ns, n_first = sample_ns / max(n_parts, 1), min(drawn.batches, drawn.samples)
+        first_ns, further_ns = self.stamp.behind(APART_NS), self.stamp.behind(between_ns)
+        n_untimed = max(n_samples - drawn.samples, 0)
+        return n_parts * (n_first * first_ns + (drawn.samples - n_first) * further_ns) + n_untimed * n_wrapped * self.wrapper.behind(between_ns)
 
 
 class Nothing:
@@ -125,63 +131,55 @@ def of_collection(board):
     return Pair(stamped, lambda: None)
 
 
-def none_of(board, stream):
-    """Its like, whose samples take no time."""
-    like = Stream(board, itertools.repeat(None), stream.n_parts)
-    return like, iter(like)
-
-
-def of_batch(board, dataset, batch_size):
-    """Of one whose samples share a stamp."""
-    indices, collate = [0] * min(batch_size, N_TOGETHER), Collate(board, COLLATE, same)
-    n_calls = max(N_CLOSE // batch_size, 1)
+def like(board, dataset):
+    """What gives batches with stamps as the data set does, and what gives them without, of samples that take no time."""
     if isinstance(dataset, Stream):
-        none, (stream, samples) = itertools.repeat(None), none_of(board, dataset)
-
-        def stamped():
-            stream.turns.until = stream.n_together = len(indices)
-            collate([next(samples) for _ in indices])
-
-        return Pair(stamped, lambda: same([next(none) for _ in indices]), n_calls)
+        reader, none, size = Reader(board, itertools.repeat(None)), itertools.repeat(None), board.batch_size
+        samples = itertools.chain.from_iterable(reader.batches())
+        return lambda: [next(samples) for _ in range(size)], lambda: [next(none) for _ in range(size)]
+    indices = [0] * board.batch_size
     if not isinstance(dataset, Samples):
-        return Pair(lambda: collate(indices), lambda: same(indices), n_calls)
-    bare = Together() if dataset.gives_batches() else Nothing()
-    wrapped = Samples(board, bare, dataset.n_parts)
-
-    def stamped():
-        wrapped.turns.until = wrapped.n_together = len(indices)
-        collate(wrapped.__getitems__(indices))
-
-    if dataset.gives_batches():
-        return Pair(stamped, lambda: same(bare.__getitems__(indices)), n_calls)
-    return Pair(stamped, lambda: same([bare[i] for i in indices]), n_calls)
+        return lambda: indices, lambda: indices
+    bare = Together() if dataset.gives_batches else Nothing()
+    wrapped = Samples(board, bare)
+    if dataset.gives_batches:
+        return lambda: wrapped.__getitems__(indices), lambda: bare.__getitems__(indices)
+    return lambda: wrapped.__getitems__(indices), lambda: [bare[i] for i in indices]
 
 
-def of_sample(board, dataset):
-    """Of one whose parts are timed."""
-    if isinstance(dataset, Stream):
-        none, (stream, samples) = itertools.repeat(None), none_of(board, dataset)
+def passes(turns):
+    turns.between, turns.passed = 1, 0
 
-        def stamped():
-            dlbench_places.put(False)
-            stream.turns.until = 0
-            next(samples)
 
-        return Pair(stamped, lambda: next(none))
-    bare = Nothing()
-    wrapped = Samples(board, bare, dataset.n_parts)
-    row, _, rings = board.map()[:3]
+def comes(name):
+    def draw(turns):
+        turns.between, turns.passed, turns.each = 0, 0, False
+        turns.whole.left = turns.parts.left = turns.clocks.left = MOST
+        getattr(turns, name).left = 1
 
-    def stamped():
-        dlbench_places.put(False)
-        wrapped.timed(0, row, rings)
+    return draw
 
-    return Pair(stamped, lambda: bare[0])
+
+def of_batch(board, dataset, draw):
+    """Of one whose turn it makes. It is sent as workers send it."""
+    collate, (stamped, bare), turns = Collate(board, COLLATE, same), like(board, dataset), board.turns
+
+    def sent():
+        draw(turns)
+        pickle.loads(pickle.dumps(collate(stamped())))
+
+    return Pair(sent, lambda: pickle.loads(pickle.dumps(same(bare()))), max(N_CLOSE // board.batch_size, 1))
+
+
+def of_sample(board):
+    """Of one with a stamp of its own."""
+    bare, (row, rings, _, _) = Nothing(), board.map()
+    wrapped = Samples(board, bare)
+    return Pair(lambda: wrapped.timed(0, 1, row, rings), lambda: bare[0])
 
 
 def of_clocks(board):
-    row = board.map()[0]
-    return Pair(lambda: board.computed(row, dlbench_cpu.used(), 0), lambda: None)
+    return Pair(lambda: board.computed(dlbench_cpu.used(), 0), lambda: None)
 
 
 def medians(functions, numbers, between):
@@ -212,15 +210,16 @@ def costs_of(pairs):
     return [Cost(*(max(ns[2 * i] - ns[2 * i + 1], 0.0) for ns in (close, apart))) for i in range(len(pairs))]
 
 
-def measured(board, dataset, batch_size):
+def measured(board, dataset):
     """By stamps that time nothing. They are taken back."""
-    groups = isinstance(dataset, (Samples, Stream)) and dataset.stamps_each()
-    pairs = [of_stamp(board), of_collection(board), of_wrapper(board), of_clocks(board), of_batch(board, dataset, batch_size)]
-    if groups:
-        pairs.append(of_sample(board, dataset))
-    stamp, collection, wrapper, clocks, batch, *sample = costs_of(pairs)
-    times = max(batch_size / N_TOGETHER, 1)
-    batch = Cost(times * batch.close, times * batch.apart)
+    size, board.batch_size = board.batch_size, min(board.batch_size, N_TOGETHER)
+    pairs = [of_stamp(board), of_collection(board), of_wrapper(board)]
+    pairs += [of_batch(board, dataset, draw) for draw in (passes, comes("whole"), comes("parts"))]
+    costs = costs_of([*pairs, of_sample(board), of_clocks(board)])
+    times, board.batch_size = size / board.batch_size, size
+    costs[3:6] = [Cost(times * one.close, times * one.apart) for one in costs[3:6]]
     board.clear()
+    board.turns = Turns(board.turns.is_full)
     dlbench_places.put(True)
-    return Costs(stamp, collection, wrapper, batch, sample[0] if sample else None, clocks, groups, frozenset(dlbench_places.stages()))
+    groups = isinstance(dataset, (Samples, Stream)) and board.n_parts > 0
+    return Costs(*costs, board.n_parts, groups, frozenset(dlbench_places.stages()))

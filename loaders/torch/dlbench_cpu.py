@@ -8,11 +8,6 @@ import resource
 import threading
 import time
 
-from dlbench_turns import is_drawn
-
-WATCH_NS = 80000  # about what both readings of used() take behind other work (a Zen 4, in turns with none)
-MOST_FRAC = 0.0025  # of the work: what they are to take
-
 _queues = {}  # thread -> a descriptor of its run queue's account; or -1
 os.register_at_fork(after_in_child=_queues.clear)
 
@@ -43,18 +38,3 @@ def used():
     """This thread's nanoseconds: computing, and waiting for a core; and what all threads of the process had of a CPU, the kernel's share
     included: what is left of the time is waiting. Three system calls."""
     return int(resource.getrusage(resource.RUSAGE_THREAD).ru_utime * 1e9), queued_ns(), time.process_time_ns()
-
-
-class Watch:
-    """Before and behind which pieces of work used() is read: each with the same probability, whatever it takes itself, such that the readings
-    take MOST_FRAC."""
-
-    def __init__(self):
-        self.n, self.since_ns = 0, 0  # pieces; what this process's row had before the first
-
-    def is_drawn(self, done_ns):
-        """The next piece, when the row has so much."""
-        if self.n == 0:
-            self.since_ns = done_ns
-        self.n += 1
-        return is_drawn(MOST_FRAC * (done_ns - self.since_ns) / (self.n * WATCH_NS))

@@ -15,9 +15,9 @@ import types
 from time import monotonic_ns
 from typing import Any, NamedTuple
 
-import dlbench_asked
 import dlbench_cpu
 import dlbench_places
+from dlbench_asked import numbers_of
 from dlbench_batches import n_of
 from dlbench_errors import AtSample, at_samples
 from dlbench_trace import NO_SAMPLE, WINDOW, Rings
@@ -28,14 +28,11 @@ GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC, COMPUTED, ON_CPU = range(9
 STAGES = ("getitem", "load", "collate", "next", "transport", "gc", "loop_gc", "computed", "on_cpu")
 WATCHED = (COMPUTED, ON_CPU)  # no stages of a sample: what watched samples used
 GOT, GOT_NS = 2 * GETITEM, 2 * GETITEM + 1  # their places in a row
-COLLECTED, COLLECTED_NS, TIMED, READ = range(4)  # beside a row: garbage; samples whose parts were timed; pairs of readings of CPU clocks
-N_BESIDE = 4
+COLLECTED, COLLECTED_NS, TIMED, WHOLE, DRAWN, READ = range(6)  # beside a row: garbage; and what was drawn (Drawn)
+N_BESIDE = 6
 MAX_TRANSFORMS = 23  # with stamps of their own; so many stages a timeline has (core/measure/trace_names.h)
 FURTHER = "(after the first %d)" % (MAX_TRANSFORMS - 1)
 FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)  # what looks into one wants it itself
-MOST_TOGETHER, MOST_UNTIMED = 1024, 32  # samples that share a stamp: of those that have no parts; of those whose parts are not timed
-SLOW_NS = 10000000  # so many that take no longer
-LONG_BATCH_NS = 1000000  # whose computing is told from its waiting
 N = len(STAGES) + MAX_TRANSFORMS
 
 _weight = 1  # what the parts of the present sample count (dlbench_turns.py); 0: they are not timed. Between samples 1
@@ -53,75 +50,109 @@ def sample_of(i):
     return number if 0 <= number < NO_SAMPLE else NO_SAMPLE
 
 
-def add(found, stage, since_ns, n):
-    """When the stage ended. `found`: what Board.map gives."""
-    row, rings = found[0], found[2]
+def add(found, stage, since_ns, n, weight=1):
+    """When the stage ended, which stands for so many. `found`: what Board.map gives."""
+    row, rings, _, _ = found
     now_ns = monotonic_ns()
-    row[2 * stage] += n
-    row[2 * stage + 1] += now_ns - since_ns
+    row[2 * stage] += weight * n
+    row[2 * stage + 1] += weight * (now_ns - since_ns)
     if rings:
         rings.add(stage, since_ns, now_ns)
     return now_ns
 
 
+class Drawn(NamedTuple):
+    """How many were drawn (dlbench_turns.py)."""
+
+    samples: int  # whose parts were timed
+    whole: int  # batches with stamps of their own
+    batches: int  # of those samples
+    read: int  # pairs of readings of CPU clocks
+
+    def since(self, before):
+        return Drawn(*(b - a for a, b in zip(before, self)))
+
+
+class Part(NamedTuple):
+    """Of the file, for a process."""
+
+    row: memoryview
+    rings: Any  # of a timeline, or None
+    beside: memoryview
+    memory: Any  # the whole file
+
+
 class Board:
     """The file: a row of (count, nanoseconds) for each process; then what is beside each row, and is no progress that the cell may wait
-    for. Beside it there is a log of the indices that each was asked for (dlbench_asked.py)."""
+    for."""
 
-    def __init__(self, path, n_workers, n_samples, trace=None):
+    SENT = ("path", "n_rows", "names", "loop", "trace", "named", "batch_size", "is_watched", "n_parts")
+
+    def __init__(self, path, n_workers, trace=None):
         self.path, self.n_rows, self.names = path, n_workers + 1, list(STAGES)
-        self.n_samples = n_samples if n_samples and n_samples <= dlbench_asked.MOST else 0  # 0: what is asked for is not logged
         self.n_words, self.loop, self.trace = self.n_rows * N * 2, os.getpid(), trace
         self.batch_size = 1  # samples of iterable data that DataLoader asks for one behind the other
         self.is_watched = False  # whether computing and waiting are told apart within __getitem__
+        self.n_parts = 0  # of a sample, that have stamps of their own
+        self.turns = Turns(trace is not None)  # a timeline has all stamps
         self.named = []  # (name, stage) of transforms that the data set does not hold
         with open(path, "wb") as file:
             os.posix_fallocate(file.fileno(), 0, (self.n_words + N_BESIDE * self.n_rows) * 8)  # a full disk kills who writes to a map
-        if self.n_samples:
-            dlbench_asked.make(path, self.n_rows)
 
     def __getstate__(self):
-        return {key: getattr(self, key) for key in ("path", "n_rows", "names", "n_samples", "loop", "trace", "named", "batch_size", "is_watched")}
+        return {key: getattr(self, key) for key in self.SENT}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state, turns=Turns(state["trace"] is not None))
 
     def map(self, row=0):
-        """This process's row, the log of what it was asked for (or None), the rings (or None), the file, what is beside the row. Row 0 is
-        the training loop's. A worker whose row was not named (Init) is of a loader within the user's data, or still unpickles what it was sent.
+        """This process's part. Row 0 is the training loop's. A worker whose row was not named (Init) is of a loader within the user's data, or still unpickles what it was sent.
         What it stamps counts nowhere."""
         found = _open.get(self.path) if row == 0 else None
         if found is None and row == 0 and (get_worker_info() or os.getpid() != self.loop):
-            found = memoryview(bytearray(N * 16)).cast("Q"), None, None, None, memoryview(bytearray(N_BESIDE * 8)).cast("Q")
+            found = Part(memoryview(bytearray(N * 16)).cast("Q"), None, memoryview(bytearray(N_BESIDE * 8)).cast("Q"), None)
         elif found is None:
             with open(self.path, "r+b") as file:
                 memory = mmap.mmap(file.fileno(), 0)
             numbers = memoryview(memory)
             start, beside = row * N * 16, self.n_rows * N * 16 + row * N_BESIDE * 8
-            asked = dlbench_asked.Asked(self.path, row, self.n_rows) if self.n_samples else None
             rings = Rings(self.trace, row) if self.trace else None
-            own = numbers[start : start + N * 16].cast("Q"), numbers[beside : beside + N_BESIDE * 8].cast("Q")
-            found = own[0], asked, rings, memory, own[1]
+            own = numbers[start : start + N * 16].cast("Q"), rings, numbers[beside : beside + N_BESIDE * 8].cast("Q")
+            found = Part(*own, memory)
         _open[self.path] = found
         return found
 
-    def add(self, stage, since_ns, n=1):
+    def add(self, stage, since_ns, n=1, weight=1):
         """When the stage ended."""
-        return add(_open.get(self.path) or self.map(), stage, since_ns, n)
+        return add(_open.get(self.path) or self.map(), stage, since_ns, n, weight)
 
-    def computed(self, row, before, took_ns):
-        """Of samples that took so long: how long they had a core or waited for something else, how long they computed, and how long the
+    def computed(self, before, took_ns):
+        """Of samples of a batch that took so long: how long they had a core or waited for something else, how long they computed, and how long the
         process had a CPU."""
-        now = dlbench_cpu.used()
+        row, _, beside, _ = _open.get(self.path) or self.map()
+        now, weight = dlbench_cpu.used(), self.turns.clocks.weight
         had_core_ns = max(took_ns - (now[1] - before[1]), 0)
-        row[2 * COMPUTED] += had_core_ns
-        row[2 * COMPUTED + 1] += now[0] - before[0]
+        row[2 * COMPUTED] += weight * had_core_ns
+        row[2 * COMPUTED + 1] += weight * (now[0] - before[0])
         if dlbench_cpu.knows_queue():
-            row[2 * ON_CPU] += had_core_ns
-            row[2 * ON_CPU + 1] += now[2] - before[2]
-        (_open.get(self.path) or self.map())[4][READ] += 1
+            row[2 * ON_CPU] += weight * had_core_ns
+            row[2 * ON_CPU + 1] += weight * (now[2] - before[2])
+        beside[READ] += 1
+
+    def count_timed(self, n):
+        """Samples whose parts were timed."""
+        self.turns.n_timed += n
+        (_open.get(self.path) or self.map()).beside[TIMED] += n
+
+    def count_drawn(self, turns):
+        beside = (_open.get(self.path) or self.map()).beside
+        beside[WHOLE] += turns.whole.weight > 0
+        beside[DRAWN] += turns.parts.weight > 0
 
     def collected(self, since_ns):
         """Garbage: any thread may do that."""
         global _garbage_ns
-        _, _, rings, _, beside = _open.get(self.path) or self.map()
+        _, rings, beside, _ = _open.get(self.path) or self.map()
         now_ns = monotonic_ns()
         beside[COLLECTED] += 1
         beside[COLLECTED_NS] += now_ns - since_ns
@@ -139,7 +170,7 @@ class Board:
 
     def read(self):
         """All processes' sums: a (count, nanoseconds) for each stage."""
-        words = struct.unpack_from("<%dQ" % (self.n_words + N_BESIDE * self.n_rows), self.map()[3])
+        words = struct.unpack_from("<%dQ" % (self.n_words + N_BESIDE * self.n_rows), self.map().memory)
         rows, garbage = words[: self.n_words], words[self.n_words :]
         sums = [(sum(rows[2 * i :: 2 * N]), sum(rows[2 * i + 1 :: 2 * N])) for i in range(len(self.names))]
         sums[LOOP_GC] = garbage[:2] if self.n_rows > 1 else (0, 0)
@@ -147,27 +178,21 @@ class Board:
         sums[GC] = n - sums[LOOP_GC][0], ns - sums[LOOP_GC][1]
         return sums
 
-    def timed(self):
-        """All processes' samples whose parts were timed, and pairs of readings of CPU clocks."""
-        words = struct.unpack_from("<%dQ" % (N_BESIDE * self.n_rows), self.map()[3], self.n_words * 8)
-        return sum(words[TIMED::N_BESIDE]), sum(words[READ::N_BESIDE])
+    def drawn(self):
+        """All processes'."""
+        words = struct.unpack_from("<%dQ" % (N_BESIDE * self.n_rows), self.map().memory, self.n_words * 8)
+        return Drawn(*(sum(words[i::N_BESIDE]) for i in (TIMED, WHOLE, DRAWN, READ)))
 
     def end_window(self, opened_ns, now_ns):
-        rings = self.map()[2]
+        rings = self.map().rings
         if rings:
             rings.own.add(WINDOW, opened_ns, now_ns)
 
-    def more_and_fewer(self, n_epochs):
-        """How many samples were asked for more and less often than once an epoch; None: not known."""
-        return dlbench_asked.more_and_fewer(self.path, self.n_rows, self.n_samples, n_epochs)
-
     def clear(self):
         """This process's part."""
-        row, asked, rings, _, beside = self.map()
+        row, rings, beside, _ = self.map()
         for numbers in row, beside:
             numbers[:] = memoryview(bytes(numbers.nbytes)).cast("Q")
-        if asked:
-            asked.forget()
         if rings:
             rings.own.clear()
 
@@ -222,7 +247,7 @@ class Call:
         # As add does it: between others' work, two calls more are half of what a stamp costs.
         now_ns = monotonic_ns()
         garbage_ns = _garbage_ns - garbage_ns  # it comes when it comes, in no other sample of the group
-        row, _, rings, _, _ = _open.get(self.board.path) or self.board.map()
+        row, rings, _, _ = _open.get(self.board.path) or self.board.map()
         at = 2 * self.stage
         row[at] += weight
         row[at + 1] += weight * (now_ns - start_ns - garbage_ns) + garbage_ns
@@ -246,190 +271,192 @@ class Call:
 
 
 class Made(NamedTuple):
-    """A batch with the stamp of its end. How long it takes to be pickled on its way to the training loop is timed: the worker puts its
-    tensors into shared memory and names them, the loop's process maps them. What it waits in between is nobody's work."""
+    """A batch with the time of its end, whose way is timed: how long it takes to be pickled, where the worker puts its tensors into shared memory
+    and names them, and to be unpickled, where the loop's process maps them. What it waits in between is nobody's work."""
 
     batch: Any
     worker: int
     ready_ns: int
+    n: int  # samples that it was made of; 0: not known
+    indices: Any  # that the worker was asked for; None: not known
     path: str  # the board's, which both processes have mapped
-    n: int = 0  # samples that it was made of; 0: not known
+    weight: int
 
     def __reduce__(self):
-        begun = Mark(self.path, None)
-        return unpacked, (self.worker, self.ready_ns, self.path, self.n, begun, self.batch, Mark(self.path, begun))
+        begun = Mark(self.path, self.weight, None)
+        return unpacked, (*self[1:], begun, self.batch, Mark(self.path, self.weight, begun))
 
 
 class Mark:
     """Pickled before and behind a batch, in the one stream that holds it: it takes the time there, and again when it is unpickled."""
 
-    def __init__(self, path, begun):
-        self.path, self.begun, self.ns = path, begun, None
+    def __init__(self, path, weight, begun):
+        self.path, self.weight, self.begun, self.ns = path, weight, begun, None
 
     def __reduce__(self):
         self.ns = monotonic_ns()
         if self.begun:
-            transported(self.path, self.begun.ns, 1)
+            transported(self.path, self.begun.ns, 1, self.weight)
         return monotonic_ns, ()
 
 
-def transported(path, since_ns, n):
+def transported(path, since_ns, n, weight):
     """One end of a batch's way. n: 1 at one of them, so that each batch counts once."""
     found = _open.get(path)
     if found:
-        add(found, TRANSPORT, since_ns, n)
+        add(found, TRANSPORT, since_ns, n, weight)
 
 
-def unpacked(worker, ready_ns, path, n, begun_ns, batch, _):
-    transported(path, begun_ns, 0)
-    return Made(batch, worker, ready_ns, path, n)
+def unpacked(worker, ready_ns, n, indices, path, weight, begun_ns, batch, _):
+    transported(path, begun_ns, 0, weight)
+    return Made(batch, worker, ready_ns, n, indices, path, weight)
 
 
 class Collate(Call):
-    """What makes a batch, the last thing that a worker does: its end goes with the batch."""
+    """What makes a batch, the last thing that a worker does: its end goes with the batch. One without stamps is a tuple that begins as Made does:
+    a class of its own would take 1 us."""
 
     def __call__(self, samples):
         global _weight
-        dlbench_places.put(True)  # it may have transforms, too, whose stamps count
-        _weight = 1
-        start_ns = monotonic_ns()
+        turns = self.board.turns
+        if not turns.is_passed and (turns.is_begun or turns.begin_alone(n_of(samples))):
+            return self.stamped(samples, turns)
+        turns.is_passed = False
         out = self.function(samples)
-        ready_ns = self.board.add(self.stage, start_ns)
+        _weight = 1
+        return out, turns.worker, monotonic_ns(), n_of(samples), turns.indices
+
+    def stamped(self, samples, turns):
+        global _weight
+        start_ns = monotonic_ns()
+        turns.begun_ns = turns.begun_ns or start_ns
         worker = get_worker_info()
-        return Made(out, worker.id if worker else 0, ready_ns, self.board.path, n_of(samples))
+        turns.worker, turns.is_begun = worker.id if worker else 0, False
+        put(turns.parts.weight)  # it may have transforms, too
+        out = self.function(samples)
+        _weight, board = 1, self.board
+        if turns.whole.weight:
+            now_ns = board.add(self.stage, start_ns, 1, turns.whole.weight)
+            out = Made(out, turns.worker, now_ns, n_of(samples), turns.indices, board.path, turns.whole.weight)
+        else:
+            now_ns = monotonic_ns()
+            out = out, turns.worker, now_ns, n_of(samples), turns.indices
+        board.count_drawn(turns)
+        turns.took(board.n_parts, board.is_watched, now_ns - turns.begun_ns)
+        return out
+
+
+def put(weight):
+    """The parts' stamps count so much, from now on; 0: there are none. After an error the cell ends: nothing is put back."""
+    global _weight
+    dlbench_places.put(weight > 0)
+    _weight = weight
 
 
 class Samples:
-    """A map-style data set with stamps. `n_parts`: of a sample, that have stamps of their own. A sample whose parts are timed has one, too,
-    so that sums agree wherever a window cuts a batch."""
+    """A map-style data set with stamps."""
 
-    def __init__(self, board, dataset, n_parts=0):
-        self.board, self.dataset, self.n_parts = board, dataset, n_parts
-        self.turns, self.watch = Turns(), dlbench_cpu.Watch()
-        self.n_together = 1  # samples that share the next stamp, of those that have none
+    OWN = ("board", "dataset", "gives_batches")
 
-    def gives_batches(self):
-        return getattr(self.dataset, "__getitems__", None) is not None
-
-    def stamps_each(self):
-        return self.n_parts > 0 and not self.gives_batches()
+    def __init__(self, board, dataset):
+        self.board, self.dataset = board, dataset
+        self.gives_batches = getattr(dataset, "__getitems__", None) is not None
 
     def __len__(self):
         return len(self.dataset)
 
-    def __getitem__(self, i):
-        row, asked, rings = (_open.get(self.board.path) or self.board.map())[:3]
-        if asked:
-            asked.note((i,))
-        return self.in_turns([i], row, rings)[0]
+    def __getattr__(self, name):
+        if name in self.OWN or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.dataset, name)
 
-    def timed(self, i, row, rings):
-        """A sample whose parts are timed, if it has some."""
-        global _weight
+    def __getitem__(self, i):
+        return self.batch([i], self.one_by_one)[0]
+
+    def __getitems__(self, indices):
+        """What DataLoader asks for since torch 2.0: a batch."""
+        if type(indices) is not list and not (self.gives_batches and hasattr(indices, "__getitem__")):
+            indices = list(indices)  # iterated once: that may draw them
+        return self.batch(indices, self.whole if self.gives_batches else self.one_by_one)
+
+    def batch(self, indices, read):
+        board = self.board
+        turns = board.turns
+        is_plain = type(indices) is list and indices and type(indices[0]) is int  # DataLoader's own
+        turns.indices = indices if is_plain else numbers_of(indices)
+        if turns.passed == turns.between:
+            turns.begin()
+            return self.stamped(indices, read)
+        turns.passed += 1  # a quick batch costs as little as possible
+        turns.is_passed = True
+        if board.n_parts:
+            put(0)
+        return read(indices)
+
+    def whole(self, indices):
+        try:
+            return self.dataset.__getitems__(indices)
+        except (Exception, SystemExit) as why:
+            raise at_samples(list(indices)) from why
+
+    def one_by_one(self, indices):
+        dataset, asked = self.dataset, iter(indices)
+        try:
+            return [dataset[i] for i in asked]
+        except (Exception, SystemExit) as why:
+            raise AtSample("sample %s" % (indices[len(indices) - operator.length_hint(asked) - 1],)) from why
+
+    def stamped(self, indices, read):
+        """A batch that has some stamps."""
+        board, turns = self.board, self.board.turns
+        row, rings, _, _ = _open.get(board.path) or board.map()
+        before = dlbench_cpu.used() if turns.reads_clocks() else None
+        turns.n, turns.begun_ns = len(indices), monotonic_ns()
+        if turns.each and read == self.one_by_one:
+            put(turns.parts.weight)
+            out = [self.timed(i, turns.whole.weight, row, rings) for i in indices]
+            board.count_timed(len(indices))
+        else:
+            out = self.in_pieces(indices, read, turns)
+            now_ns = monotonic_ns()
+            row[GOT] += turns.whole.weight * len(indices)
+            row[GOT_NS] += turns.whole.weight * (now_ns - turns.begun_ns)
+            if rings:
+                rings.add(GETITEM, turns.begun_ns, now_ns)
+        if before:
+            board.computed(before, monotonic_ns() - turns.begun_ns)
+        return out
+
+    def in_pieces(self, indices, read, turns):
+        """Of one of which the parts are timed, if the batch is drawn."""
+        if not turns.parts.weight or read == self.whole:
+            put(turns.parts.weight)
+            self.board.count_timed(len(indices) if turns.parts.weight else 0)
+            return read(indices)
+        first, last, stands_for = turns.piece(len(indices))
+        put(0)
+        out = read(indices[:first]) if first > 0 else []
+        put(turns.parts.weight * stands_for)
+        out += read(indices[first:last])
+        put(0)
+        if last < len(indices):
+            out += read(indices[last:])
+        self.board.count_timed(last - first)
+        return out
+
+    def timed(self, i, weight, row, rings):
+        """A sample with a stamp of its own."""
         if rings:
             rings.sample = sample_of(i)
-        dlbench_places.put(True)
-        _weight = self.turns.weight
         start_ns = monotonic_ns()
         try:
             out = self.dataset[i]
         except (Exception, SystemExit) as why:
             raise AtSample("sample %s" % (i,)) from why
         now_ns = monotonic_ns()
-        _weight = 1
-        row[GOT] += 1
-        row[GOT_NS] += now_ns - start_ns
-        if rings:  # a timeline has the parts of all samples
+        row[GOT] += weight
+        row[GOT_NS] += weight * (now_ns - start_ns)
+        if rings:
             rings.add(GETITEM, start_ns, now_ns)
             rings.sample = NO_SAMPLE  # what follows belongs to none
-        else:
-            self.turns.took(self.n_parts, now_ns - start_ns)
-        return out
-
-    def untimed(self, indices, row, rings):
-        """Samples before one whose parts are timed. After an error the cell ends: nothing is put back."""
-        global _weight
-        dlbench_places.put(False)
-        _weight = 0
-        out, _ = self.some(indices, row, rings, monotonic_ns())
-        _weight = 1
-        self.turns.until -= len(out)
-        return out
-
-    def some(self, indices, row, rings, since_ns):
-        """Samples that share a stamp, and when that was."""
-        dataset, asked = self.dataset, iter(indices)
-        try:
-            out = [dataset[i] for i in asked]
-        except (Exception, SystemExit) as why:
-            raise AtSample("sample %s" % (indices[len(indices) - operator.length_hint(asked) - 1],)) from why
-        now_ns = monotonic_ns()
-        row[GOT] += len(out)
-        row[GOT_NS] += now_ns - since_ns
-        if rings:
-            rings.sample = sample_of(indices[0]) if len(out) == 1 else NO_SAMPLE
-            rings.add(GETITEM, since_ns, now_ns)
-            rings.sample = NO_SAMPLE
-        return out, now_ns
-
-    def __getattr__(self, name):
-        if name in ("dataset", "board", "n_parts", "turns", "watch", "n_together") or name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.dataset, name)
-
-    def __getitems__(self, indices):
-        """What DataLoader asks for since torch 2.0: a batch."""
-        row, asked, rings = (_open.get(self.board.path) or self.board.map())[:3]
-        if type(indices) is not list and not (self.gives_batches() and hasattr(indices, "__getitem__")):
-            indices = list(indices)  # iterated once: that may draw them
-        if asked:
-            asked.note(indices)
-        if not self.board.is_watched or not self.is_drawn(row, len(indices)):
-            return self.batch(indices, row, rings)
-        before, start_ns = dlbench_cpu.used(), monotonic_ns()
-        out = self.batch(indices, row, rings)
-        self.board.computed(row, before, monotonic_ns() - start_ns)
-        return out
-
-    def is_drawn(self, row, n):
-        return row[GOT_NS] * n > row[GOT] * LONG_BATCH_NS and self.watch.is_drawn(row[GOT_NS])
-
-    def batch(self, indices, row, rings):
-        if self.gives_batches():
-            return self.together(indices)
-        return self.in_turns(indices, row, rings) if self.n_parts else self.grouped(indices, row, rings)
-
-    def in_turns(self, indices, row, rings):
-        turns = self.turns
-        if turns.until >= len(indices) > 0 and len(indices) <= MOST_UNTIMED:  # most batches of quick samples
-            return self.untimed(indices, row, rings)
-        out, beside = [], (_open.get(self.board.path) or self.board.map())[4]
-        while len(out) < len(indices):
-            if turns.until == 0:
-                out.append(self.timed(indices[len(out)], row, rings))
-                beside[TIMED] += 1
-            else:
-                out += self.untimed(indices[len(out) : len(out) + min(turns.until, MOST_UNTIMED)], row, rings)
-        return out
-
-    def grouped(self, indices, row, rings):
-        # A sample of tokens takes 10 us, and a stamp between samples about 5: a batch of them shares one. Slow ones are told of one by one,
-        # and at the latest after MOST_TOGETHER where they become slow.
-        out, n = [], self.n_together
-        since_ns = monotonic_ns()
-        while len(out) < len(indices):
-            some, now_ns = self.some(indices[len(out) : len(out) + n], row, rings, since_ns)
-            out += some
-            n = min(2 * n, MOST_TOGETHER) if now_ns - since_ns < SLOW_NS else 1
-            since_ns = now_ns
-        self.n_together = n
-        return out
-
-    def together(self, indices):
-        start_ns = monotonic_ns()
-        try:
-            out = self.dataset.__getitems__(indices)
-        except (Exception, SystemExit) as why:
-            raise at_samples(list(indices)) from why
-        self.board.add(GETITEM, start_ns, len(indices))
         return out

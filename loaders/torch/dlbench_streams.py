@@ -1,45 +1,40 @@
 """Stamps (dlbench_stamps.py) of iterable data. Part of loaders/torch/serve.py.
 
-DataLoader asks for the samples of a batch one behind the other, and then makes the batch. So those that share a stamp are read at once, as far as
-their batch goes, and given from a queue, which does not keep them: between two of them there is no call of Python's.
+DataLoader asks for the samples of a batch one behind the other, and then makes the batch. So they are read at once, as far as their batch goes,
+and given from a queue, which does not keep them: between two of them there is no call of Python's.
 """
 
 from collections import deque
-from itertools import chain, islice, repeat, starmap
+from itertools import chain, islice, repeat
 from time import monotonic_ns
+from types import GeneratorType
 
 import dlbench_cpu
-import dlbench_places
-import dlbench_stamps
 from dlbench_errors import AtSample
-from dlbench_stamps import GETITEM, GOT, GOT_NS, LOAD, MOST_TOGETHER, MOST_UNTIMED, SLOW_NS, STAGES, TIMED, N
-from dlbench_turns import FIRST, Turns
+from dlbench_stamps import GETITEM, GOT, GOT_NS, LOAD, STAGES, N, put
+from dlbench_turns import FIRST
 from torch.utils.data import IterableDataset
 
-LONG_SAMPLE_NS = 100000  # whose computing is told from its waiting
 PARTS = (LOAD, *range(len(STAGES), N))
 
 
 class Stream(IterableDataset):
-    """An iterable data set with stamps. `n_parts`: of a sample, that have stamps of their own."""
+    """An iterable data set with stamps."""
 
-    def __init__(self, board, dataset, n_parts=0):
-        self.board, self.dataset, self.n_parts = board, dataset, n_parts
-        self.turns, self.watch = Turns(), dlbench_cpu.Watch()
-        self.n_together = 1  # samples that share the next stamp, of those that have no parts
-        self.each_has = True  # parts of its own, as far as is known: else the work of many comes with one
+    OWN = ("board", "dataset")
 
-    def stamps_each(self):
-        return self.n_parts > 0
+    def __init__(self, board, dataset):
+        self.board, self.dataset = board, dataset
 
     def __iter__(self):
-        return chain.from_iterable(Reader(self).groups())
+        put(1)
+        return chain.from_iterable(Reader(self.board, iter(self.dataset)).batches())
 
     def __len__(self):
         return len(self.dataset)
 
     def __getattr__(self, name):
-        if name in ("dataset", "board", "n_parts", "turns", "watch", "n_together", "each_has") or name.startswith("__"):
+        if name in self.OWN or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.dataset, name)
 
@@ -47,83 +42,93 @@ class Stream(IterableDataset):
 class Reader:
     """An epoch of a process."""
 
-    def __init__(self, stream):
-        self.stream = stream
-        self.samples = map(next, repeat(iter(stream.dataset)))  # islice() would ask what it is given for an iterator anew
-        self.row, _, self.rings, _, self.beside = stream.board.map()
-        self.n_before = self.row[GOT]
-        self.n_parts = self.parts()  # of all samples so far
+    def __init__(self, board, samples):
+        # islice() asks what it is given for an iterator, which some begin anew at, and others do not have.
+        self.samples = samples if type(samples) is GeneratorType else map(next, repeat(samples))
+        self.board, self.turns, self.some = board, board.turns, deque()
+        self.row, self.rings = board.map()[:2]
+        self.n_given = 0
 
-    def parts(self):
-        return sum(self.row[2 * stage] for stage in PARTS)
+    def batches(self):
+        size, some, turns, has_parts = self.board.batch_size, self.some, self.turns, self.board.n_parts > 0
+        n = size
+        while n == size:
+            try:
+                if turns.passed == turns.between:
+                    turns.begin()
+                    self.stamped(size)
+                else:  # a quick batch costs as little as possible
+                    turns.passed += 1
+                    turns.is_passed = True
+                    if has_parts:
+                        put(0)
+                    some.extend(islice(self.samples, size))
+            except (Exception, SystemExit) as why:
+                raise AtSample("sample %d of a worker's stream" % (self.n_given + len(some))) from why
+            n = len(some)
+            self.n_given += n
+            if n == 0:
+                turns.undo()
+            yield map(deque.popleft, repeat(some, n))
+        put(1)
 
-    def groups(self):
-        """Samples that share a stamp, together."""
-        some, read = deque(), self.in_turns if self.stream.n_parts else self.together
-        left = of_batch = self.stream.board.batch_size  # samples until the batch is whole
-        try:
-            while True:
-                most = read(some, left)
-                n = len(some)
-                yield starmap(some.popleft, repeat((), n))
-                if n < most:
-                    break
-                left = left - most or of_batch
-            dlbench_places.put(True)
-        except (Exception, SystemExit) as why:
-            raise AtSample("sample %d of a worker's stream" % (self.row[GOT] + len(some) - self.n_before)) from why
+    def take(self, n):
+        """So many samples, unless there are fewer. How many."""
+        before = len(self.some)
+        self.some.extend(islice(self.samples, n))
+        return len(self.some) - before
 
-    def together(self, some, left):
-        """Those that have no parts, into the queue, which has those before an error, too. How many it wanted."""
-        stream = self.stream
-        most = 1 if self.rings else min(stream.n_together, left)
-        took_ns = self.read(some, most)
-        stream.n_together = min(2 * stream.n_together, MOST_TOGETHER) if took_ns < SLOW_NS else 1
-        return most
-
-    def in_turns(self, some, left):
-        """The same of those that have parts, whose parts may be timed."""
-        turns = self.stream.turns
-        is_timed = turns.until == 0
-        most = 1 if is_timed else min(turns.until, MOST_UNTIMED, left)
-        dlbench_places.put(is_timed)
-        dlbench_stamps._weight = turns.weight if is_timed else 0
-        try:
-            took_ns = self.read(some, most)
-        finally:
-            dlbench_stamps._weight = 1
-        if is_timed:
-            self.timed(len(some), took_ns)
+    def stamped(self, size):
+        """A batch that has some stamps."""
+        board, turns = self.board, self.turns
+        before = dlbench_cpu.used() if turns.reads_clocks() else None
+        turns.begun_ns = monotonic_ns()
+        if turns.each:
+            put(turns.parts.weight)
+            n = size
+            while n > 0 and self.timed():
+                n -= 1
         else:
-            turns.until -= len(some)
-        return most
+            self.in_pieces(size)
+            self.add(turns.begun_ns, len(self.some))
+        turns.n = len(self.some)
+        if before and turns.n:
+            board.computed(before, monotonic_ns() - turns.begun_ns)
 
-    def timed(self, n, took_ns):
-        """A sample whose parts were timed, or the end. Of the first ones it is seen whether each has some, but for the very first: that may fill
-        a buffer. If one has none, those of all samples are timed: a few of the many without would say too little."""
-        stream, turns = self.stream, self.stream.turns
-        self.beside[TIMED] += n
-        if n == 0 or self.rings or not stream.each_has:  # a timeline has the parts of all samples
-            return
-        if turns.n_seen < FIRST:
-            before, self.n_parts = self.n_parts, self.parts()
-            stream.each_has = turns.n_seen == 0 or self.n_parts > before
-        if stream.each_has:
-            turns.took(stream.n_parts, took_ns)
-
-    def read(self, some, most):
-        """Reads samples into the queue. How long that took."""
-        stream, row, used = self.stream, self.row, None
-        if stream.board.is_watched and row[GOT_NS] > row[GOT] * LONG_SAMPLE_NS and stream.watch.is_drawn(row[GOT_NS]):
-            used = dlbench_cpu.used()
-        since_ns = monotonic_ns()
-        some.extend(islice(self.samples, most))
-        now_ns = monotonic_ns()
-        if some:
-            row[GOT] += len(some)
-            row[GOT_NS] += now_ns - since_ns
+    def add(self, since_ns, n):
+        now_ns, weight = monotonic_ns(), self.turns.whole.weight
+        if n > 0:
+            self.row[GOT] += weight * n
+            self.row[GOT_NS] += weight * (now_ns - since_ns)
             if self.rings:
                 self.rings.add(GETITEM, since_ns, now_ns)
-            if used:
-                stream.board.computed(row, used, now_ns - since_ns)
-        return now_ns - since_ns
+
+    def in_pieces(self, size):
+        """Of one of which the parts are timed, if the batch is drawn."""
+        turns = self.turns
+        put(0)
+        if not turns.parts.weight:
+            self.take(size)
+            return
+        first, last, stands_for = turns.piece(size)
+        self.take(first)
+        put(turns.parts.weight * stands_for)
+        self.board.count_timed(self.take(last - first))
+        put(0)
+        self.take(size - last)
+
+    def timed(self):
+        """A sample with a stamp of its own. Whether there was one. Of the first ones it is seen whether each has parts, but for the very first,
+        which may fill a buffer. If one has none, those of all samples are timed: the work of many comes with one, and a few say too little."""
+        turns, looks = self.turns, self.board.n_parts and 0 < self.turns.n_timed < FIRST
+        before, since_ns = self.parts() if looks else 0, monotonic_ns()
+        n = self.take(1)
+        self.add(since_ns, n)
+        self.board.count_timed(n)
+        if looks and n and self.parts() == before:
+            turns.is_full = True
+        return n > 0
+
+    def parts(self):
+        """Of all samples so far."""
+        return sum(self.row[2 * stage] for stage in PARTS)

@@ -22,7 +22,7 @@ class Init:
         return dict(self.__dict__, is_sent=True)
 
     def __call__(self, worker):
-        self.board.map(worker + 1)
+        self.board.turns.n_samples = self.board.map(worker + 1).row[dlbench_stamps.GOT]  # of the workers that had this row before
         dlbench_stamps.stamp_collections(self.board)
         info = get_worker_info()
         dataset = info.dataset
@@ -135,8 +135,8 @@ def stamped(board, dataset, composed, openers):
     for opener in openers:
         opener.function = dlbench_stamps.Call(board, dlbench_stamps.LOAD, opener.function)
     loads = [stamp_loader(board, one) for one in (dataset, *held_in(dataset))]
-    n_parts = len(board.names) - len(dlbench_stamps.STAGES) + (any(loads) or bool(openers))
     if isinstance(dataset, getattr(torch.utils.data, "IterDataPipe", ())):
         return dataset  # DataLoader itself divides these among workers, if it knows them
+    board.n_parts = len(board.names) - len(dlbench_stamps.STAGES) + (any(loads) or bool(openers))
     kind = dlbench_streams.Stream if isinstance(dataset, IterableDataset) else dlbench_stamps.Samples
-    return kind(board, dataset, n_parts)
+    return kind(board, dataset)

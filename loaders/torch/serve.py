@@ -85,6 +85,7 @@ class Source:
         self.args = arguments(setup["settings"])
         self.n_samples, self.dataset, self.sampler = None, None, None
         self.board, self.costs, self.decodes = None, None, False
+        self.asked, self.indices = None, None  # the log; what the last batch's worker was asked for
         self.given, self.made, self.accepted, self.collate, self.count = [], [], None, None, None
         if get("python.loader"):
             self.iterable = True
@@ -124,6 +125,7 @@ class Source:
         return loader
 
     def data_loader(self, dataset, extras):
+        import dlbench_asked
         import dlbench_cost
         import dlbench_stamps
         import dlbench_wrap
@@ -162,9 +164,10 @@ class Source:
         if self.setup["settings"].get("python.stamps"):
             path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stamps")
             try:
-                self.board = dlbench_stamps.Board(path, settings["num_workers"], self.n_samples, self.setup.get("trace"))
+                self.board = dlbench_stamps.Board(path, settings["num_workers"], self.setup.get("trace"))
             except OSError as why:
                 raise Refused("NO_SPACE" if why.errno == errno.ENOSPC else "IO", "%s: %s" % (path, why.strerror)) from None
+            self.asked = dlbench_asked.Asked(self.n_samples) if self.n_samples else None
             self.board.batch_size = self.known["batch_size"]
             self.board.is_watched = bool(self.setup["settings"].get("python.dataset"))  # what others read is known
             twins = sys.modules.get("dlbench_twins")
@@ -174,7 +177,7 @@ class Source:
             if settings["num_workers"] > 0:
                 extras["worker_init_fn"] = dlbench_wrap.Init(self.board, extras.get("worker_init_fn"))
             if self.setup["mode"] == "measure":
-                self.costs = dlbench_cost.measured(self.board, dataset, self.known["batch_size"])
+                self.costs = dlbench_cost.measured(self.board, dataset)
             dlbench_stamps.stamp_collections(self.board)
         return data.DataLoader(dataset, generator=generator, **settings, **extras)
 
@@ -182,9 +185,13 @@ class Source:
         """A batch; of how many samples it was made (0: not known); the worker that made it; when that was; and whether this is known."""
         if self.dataset is None or batch is None:
             return batch, 0, worker, 0, False
-        # Of iterable data one item may be a batch of the user's own, which collate_fn passes on.
-        n = 0 if self.iterable and batch.n == 1 else batch.n
-        return (batch.batch, n, batch.worker, batch.ready_ns, True) if self.board else (batch.batch, n, worker, 0, False)
+        ready_ns = 0
+        if self.board:
+            batch, worker, ready_ns, n, self.indices = batch[:5]
+        else:
+            batch, n = batch
+        n = 0 if self.iterable and n == 1 else n  # one item may be a batch of the user's own, which collate_fn passes on
+        return batch, n, worker, ready_ns, self.board is not None
 
     def length(self):
         """How many samples an epoch has, as far as the objects tell."""
@@ -257,7 +264,7 @@ class Server:
     def __init__(self, channel, source, batches, kept):
         self.channel, self.source, self.batches, self.kept = channel, source, batches, kept
         self.iterator, self.batch, self.n_made_of, self.pages = None, None, 0, None
-        self.n_epochs, self.n_taken, self.n_samples, self.window, self.opened, self.opened_ns, self.timed = 0, 0, 0, None, None, 0, None
+        self.n_epochs, self.n_taken, self.n_samples, self.window, self.opened, self.opened_ns, self.drawn = 0, 0, 0, None, None, 0, None
         self.had_batches = False  # in an epoch before
         self.foreseen_ns, self.is_ahead = None, False  # the next NEXT; whether it is answered
 
@@ -313,7 +320,9 @@ class Server:
         self.batches.copy(blocks)
         copied_ns = time.monotonic_ns()
         self.check_end(n_samples)
-        return self.say(BATCH, n_samples, n_bytes, asked_ns, ready_ns, taken_ns, copied_ns, worker)
+        self.say(BATCH, n_samples, n_bytes, asked_ns, ready_ns, taken_ns, copied_ns, worker)
+        if board and self.source.asked:
+            self.source.asked.note(self.source.indices)
 
     def end(self):
         """Of an epoch. A generator has one alone, and no training has epochs without a batch."""
@@ -347,10 +356,10 @@ class Server:
         board = self.source.board
         now_ns = time.monotonic_ns()
         if board and opens:
-            self.opened, self.opened_ns, self.timed = board.read(), now_ns, board.timed()
+            self.opened, self.opened_ns, self.drawn = board.read(), now_ns, board.drawn()
         elif board and self.opened:
             self.window = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(self.opened, board.read())]
-            self.timed = [b - a for a, b in zip(self.timed, board.timed())]
+            self.drawn = board.drawn().since(self.drawn)
             board.end_window(self.opened_ns, now_ns)
 
     def stats(self):
@@ -362,18 +371,18 @@ class Server:
         if costs and self.window:
             from dlbench_account import computing_frac, stages
 
-            n_timed = self.timed[0] if costs.groups else None
+            n_timed = self.drawn.samples if costs.groups else None
             out["stages"] = stages(board.names, self.window, self.source.decodes, n_timed)
             out["timed"] = n_timed
             out["computing_frac"] = computing_frac(self.window)
-            out["stamps_frac"] = costs.frac(self.window, *self.timed)
+            out["stamps_frac"] = costs.frac(self.window, self.drawn)
         if board and board.trace:
             from dlbench_account import track
 
             out["names"] = track(board.names, self.source.decodes)
         whole = self.n_epochs > 0 and self.iterator is None and self.source.setup["world"] == 1  # of several, each has its share
-        if board and board.n_samples and whole and not self.source.iterable:
-            wrong = board.more_and_fewer(self.n_epochs)
+        if board and self.source.asked and whole and not self.source.iterable:
+            wrong = self.source.asked.more_and_fewer(self.n_epochs)
             out["once"] = {"epochs": self.n_epochs, "more": wrong[0], "fewer": wrong[1]} if wrong else None
         self.tell(READY, out)
 

@@ -164,7 +164,7 @@ from steps import Compose, crop, flip
 
 
 def timed(dataset, indices=range(5)):
-    board = dlbench_stamps.Board("stamps", 0, 64)
+    board = dlbench_stamps.Board("stamps", 0)
     dlbench_stamps._open.clear()
     wrapped = dlbench_wrap.stamped(board, dataset, [], [])
     assert len(wrapped.__getitems__(indices)) == len(indices)
@@ -208,7 +208,7 @@ def work(init, samples):
 
 
 if __name__ == "__main__":
-    board = dlbench_stamps.Board("stamps", 1, 64)
+    board = dlbench_stamps.Board("stamps", 1)
     samples = dlbench_wrap.stamped(board, own.Global(), [], [])
     worker = multiprocessing.get_context("spawn").Process(target=work, args=(dlbench_wrap.Init(board, None), samples))
     worker.start()
@@ -228,15 +228,18 @@ from dlbench_account import OWN, computing_frac, stages
 
 
 def told(dataset, n_batches=8):
-    board = dlbench_stamps.Board("stamps", 0, 64)
+    board = dlbench_stamps.Board("stamps", 0)
     dlbench_stamps._open.clear()
     board.is_watched = True
+    board.batch_size = 8
     wrapped = dlbench_wrap.stamped(board, dataset, [], [])
+    collate = dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, list)
     if isinstance(dataset, own.Stream):
-        assert len(list(wrapped)) == 640
+        samples = iter(wrapped)
+        assert sum(collate([next(samples) for _ in range(8)])[3] for _ in range(80)) == 640
     else:
         for i in range(n_batches):
-            wrapped.__getitems__(range(8 * i, 8 * i + 8))
+            collate(wrapped.__getitems__(range(8 * i, 8 * i + 8)))
     out = {one["name"]: one["sum_ns"] for one in stages(board.names, board.read(), True)}
     return out.get(OWN, 0) / out["getitem"], out, board.read()[dlbench_stamps.COMPUTED], computing_frac(board.read())
 

@@ -31,17 +31,17 @@ from serve import loader_settings
 assert loader_settings({"settings": {"loader.num_workers": 2, "loader.pin_memory": True}}, torch)["pin_memory"] is False
 PY
 
-# --- a worker of another loader has no row, and asks for no sample of this one
+# --- a worker of another loader has no row
 holds <<'PY'
 import types
 import dlbench_stamps
-board = dlbench_stamps.Board("stamps", 0, 4)
+board = dlbench_stamps.Board("stamps", 0)
 torch.utils.data._info[0] = types.SimpleNamespace(id=5, num_workers=6, dataset=None)
 board.add(dlbench_stamps.GETITEM, 0)
 dlbench_stamps.Samples(board, range(4))[2]
 torch.utils.data._info[0] = None
 dlbench_stamps._open.clear()
-assert set(board.read()) == {(0, 0)} and board.more_and_fewer(0) == (0, 0)
+assert set(board.read()) == {(0, 0)}
 PY
 
 # --- a worker's own row; its user's data set
@@ -49,7 +49,7 @@ holds <<'PY'
 import types
 import dlbench_stamps
 import dlbench_wrap
-board, mine = dlbench_stamps.Board("stamps", 2, 4), torch.utils.data.Dataset()
+board, mine = dlbench_stamps.Board("stamps", 2), torch.utils.data.Dataset()
 info = torch.utils.data._info[0] = types.SimpleNamespace(dataset=dlbench_stamps.Samples(board, dlbench_stamps.Samples(board, mine)))
 seen = []
 dlbench_wrap.Init(board, lambda worker: seen.append((worker, info.dataset)))(1)
@@ -83,7 +83,7 @@ def work(eager, board):
 
 if __name__ == "__main__":
     import torch
-    board = dlbench_stamps.Board("stamps", 1, 0)
+    board = dlbench_stamps.Board("stamps", 1)
     stage = board.stage("same")
     worker = multiprocessing.get_context("spawn").Process(target=work, args=(Eager(dlbench_stamps.Call(board, stage, same)), board))
     worker.start()
@@ -106,15 +106,18 @@ class Counted:
     def __reduce__(self):
         Counted.n += 1
         return bytes, (b"x" * 1000000,)
-board = dlbench_stamps.Board("stamps", 0, 0)
+board = dlbench_stamps.Board("stamps", 0)
 board.map()
-packed = pickle.dumps(dlbench_stamps.Made([Counted()], 3, 7, board.path))
-assert Counted.n == 1 and packed.count(b"x" * 1000000) == 1
-assert board.read()[dlbench_stamps.TRANSPORT][0] == 1
-before_ns = board.read()[dlbench_stamps.TRANSPORT][1]
-out = pickle.loads(packed)
-assert (out.batch, out.worker, out.ready_ns) == ([b"x" * 1000000], 3, 7)
-assert board.read()[dlbench_stamps.TRANSPORT][0] == 1 and board.read()[dlbench_stamps.TRANSPORT][1] > before_ns > 0
+for weight in 1, 5:
+    board.clear()
+    packed = pickle.dumps(dlbench_stamps.Made([Counted()], 3, 7, 2, [8, 9], board.path, weight))
+    assert Counted.n == 1 and packed.count(b"x" * 1000000) == 1
+    Counted.n = 0
+    assert board.read()[dlbench_stamps.TRANSPORT][0] == weight
+    before_ns = board.read()[dlbench_stamps.TRANSPORT][1]
+    out = pickle.loads(packed)
+    assert out[:5] == ([b"x" * 1000000], 3, 7, 2, [8, 9])
+    assert board.read()[dlbench_stamps.TRANSPORT][0] == weight and board.read()[dlbench_stamps.TRANSPORT][1] > before_ns > 0
 PY
 
 # --- an iterable data set is as long, and has what else it has, within its wrapper
@@ -130,7 +133,7 @@ class Mine(torch.utils.data.IterableDataset):
         return 2
 import __main__
 __main__.Mine = Mine
-stream = pickle.loads(pickle.dumps(dlbench_streams.Stream(dlbench_stamps.Board("stamps", 0, 0), Mine())))
+stream = pickle.loads(pickle.dumps(dlbench_streams.Stream(dlbench_stamps.Board("stamps", 0), Mine())))
 assert len(stream) == 2 and stream.epoch == 3 and list(stream) == [1, 2]
 PY
 
@@ -146,7 +149,7 @@ class Slots:
 class Function(Dataset):
     def loader(self, path):
         return path
-board, seen = dlbench_stamps.Board("stamps", 0, 0), []
+board, seen = dlbench_stamps.Board("stamps", 0), []
 dlbench_wrap.stamped(board, Computed(), [], [])
 assert seen == []
 held = Slots()
@@ -168,7 +171,7 @@ class Random:
 class Turn(Random):
     pass
 __main__.Turn = Turn
-board = dlbench_stamps.Board("stamps", 0, 0)
+board = dlbench_stamps.Board("stamps", 0)
 call = dlbench_stamps.Call(board, board.stage("Turn"), Turn())
 assert isinstance(call, Random) and call(1) == 2
 call.p = 0.5
@@ -181,34 +184,53 @@ PY
 # --- transforms beyond those for which there is room share the last stamp
 holds <<'PY'
 import dlbench_stamps
-board = dlbench_stamps.Board("stamps", 0, 0)
+board = dlbench_stamps.Board("stamps", 0)
 stages = [board.stage("t%d" % i) for i in range(dlbench_stamps.MAX_TRANSFORMS + 3)]
 assert stages[-4:] == [dlbench_stamps.N - 1] * 4 and stages[-5] == dlbench_stamps.N - 2
 assert len(board.names) == dlbench_stamps.N and board.names[-1] == dlbench_stamps.FURTHER and board.names[-2] == "t21"
 PY
 
-# --- numpy's integers are numbers of samples; where an index has none, nobody knows which were asked for
+# --- each batch brings the indices that its worker was asked for, with stamps and without; numpy's integers are numbers of samples; where an
+# index has none, nobody knows which were asked for
 holds <<'PY'
 import collections
+import pickle
+import dlbench_asked
 import dlbench_stamps
+from dlbench_asked import Asked
 class Integer:
     def __init__(self, value):
         self.value = value
     def __index__(self):
         return self.value
+board = dlbench_stamps.Board("stamps", 0)
+collate = dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, list)
 def asked(*indices):
-    board = dlbench_stamps.Board("stamps", 0, 3)
-    dlbench_stamps._open.clear()
-    samples = dlbench_stamps.Samples(board, collections.defaultdict(int))
-    samples.__getitems__(indices[:3])
+    log, samples = Asked(3), dlbench_stamps.Samples(board, collections.defaultdict(int))
+    log.note(pickle.loads(pickle.dumps(collate(samples.__getitems__(indices[:3]))))[4])
     for i in indices[3:]:
-        samples[i]
-    return board.more_and_fewer(1)
-assert asked(Integer(0), 1, Integer(2)) == (0, 0)
-assert asked(Integer(0), 1, Integer(2), Integer(2)) == (1, 0)
-assert asked(0, 0, 1) == (1, 1) and asked(0, 0, 0, 1, 1) == (2, 1) and asked(1) == (0, 2)
-for odd in "a key", -1, 3, (1 << 31) - 1, 1 << 40, 0.5, (1, 2):
-    assert asked(0, 1, 2, odd) is None, odd
+        log.note(collate([samples[i]])[4])
+    return log.more_and_fewer(1)
+for board.turns.left, board.turns.is_quick in (0, False), (100, False), (100, True):
+    assert asked(Integer(0), 1, Integer(2)) == (0, 0)
+    assert asked(Integer(0), 1, Integer(2), Integer(2)) == (1, 0)
+    assert asked(0, 0, 1) == (1, 1) and asked(0, 0, 0, 1, 1) == (2, 1) and asked(1) == (0, 2)
+    for odd in "a key", -1, 3, (1 << 31) - 1, 1 << 40, 0.5, (1, 2):
+        assert asked(0, 1, 2, odd) is None, odd
+# of two epochs; of a batch without indices; of more than there is room for
+log = Asked(1000)
+for i in range(0, 2000, 10):
+    log.note([j % 1000 for j in range(i, i + 10)])
+assert log.more_and_fewer(2) == (0, 0) and log.more_and_fewer(1) == (1000, 0) and log.more_and_fewer(3) == (0, 1000)
+assert Asked(5).more_and_fewer(0) == (0, 0) and Asked(5).more_and_fewer(1) == (0, 5) and Asked(dlbench_asked.MOST + 1).more_and_fewer(1) is None
+dlbench_asked.MOST = 2005
+log.note(range(5))
+assert log.more_and_fewer(2) == (5, 0)
+log.note([1])
+assert log.more_and_fewer(2) is None
+log = Asked(10)
+log.note(None)
+assert log.more_and_fewer(1) is None
 PY
 
 # --- what gives the indices of a batch is iterated once; a data set that takes batches gets what the sampler gave
@@ -224,33 +246,12 @@ class Drawn:
 class Whole:
     def __getitems__(self, indices):
         return indices
-board = dlbench_stamps.Board("stamps", 0, 2)
-for dataset, n_parts in (range(2), 0), (range(2), 3), (Whole(), 0):
-    assert dlbench_stamps.Samples(board, dataset, n_parts).__getitems__(Drawn()) == [0, 1]
-assert Drawn.n == 3 and board.more_and_fewer(3) == (0, 0)
+board = dlbench_stamps.Board("stamps", 0)
+for dataset, board.n_parts in (range(2), 0), (range(2), 3), (Whole(), 0):
+    assert dlbench_stamps.Samples(board, dataset).__getitems__(Drawn()) == [0, 1] == board.turns.indices
+assert Drawn.n == 3
 given = (0, 1)
-assert dlbench_stamps.Samples(board, Whole()).__getitems__(given) is given and board.more_and_fewer(4) == (0, 0)
-PY
-
-# --- what a row's processes were asked for follows each other in one log, which grows; beyond its room nobody knows
-holds <<'PY'
-import dlbench_asked
-import dlbench_stamps
-n = 3 * dlbench_asked.FIRST
-board = dlbench_stamps.Board("stamps", 2, n)
-for row, numbers in (0, range(5)), (2, range(5, n // 2)), (2, range(n // 2, n)), (1, range(7)):
-    dlbench_stamps._open.clear()
-    board.map(row)
-    samples = dlbench_stamps.Samples(board, range(n))
-    for i in range(0, len(numbers), 1000):
-        samples.__getitems__(numbers[i : i + 1000])
-assert board.more_and_fewer(1) == (7, 0) and board.more_and_fewer(2) == (0, n - 7)
-dlbench_asked.MOST = 3 * n
-dlbench_stamps._open.clear()
-board.map(2)
-for i in range(0, n, 1000):
-    samples.__getitems__(range(i, min(i + 1000, n)))
-assert board.more_and_fewer(1) is None
+assert dlbench_stamps.Samples(board, Whole()).__getitems__(given) is given and board.turns.indices == [0, 1]
 PY
 
 # --- what only has the name of something that DataLoader calls is refused before it is called
@@ -280,7 +281,7 @@ holds <<'PY'
 import atexit
 import gc
 import dlbench_stamps
-board = dlbench_stamps.Board("stamps", 0, 0)
+board = dlbench_stamps.Board("stamps", 0)
 dlbench_stamps.stamp_collections(board)
 counts = []
 for end in (lambda: None, gc.collect, atexit._run_exitfuncs, gc.collect):
@@ -294,7 +295,7 @@ holds <<'PY'
 import dlbench_stamps
 from dlbench_batches import Batches, Count, n_of
 from dlbench_errors import Refused
-board = dlbench_stamps.Board("stamps", 0, 0)
+board = dlbench_stamps.Board("stamps", 0)
 long = lambda samples: torch.Tensor((50, len(samples)))
 assert dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, long)([1] * 8).n == Count(long)([1] * 8).n == 8
 assert n_of({"a": [1, 2], "b": [3, 4]}) == 0
@@ -322,7 +323,7 @@ def fetch(path):
 assert dlbench_find.opens_images(picture) and not dlbench_find.opens_images(fetch) and not dlbench_find.opens_images(str)
 class Folder:
     pass
-board = dlbench_stamps.Board("stamps", 0, 0)
+board = dlbench_stamps.Board("stamps", 0)
 for function, stage in (picture, dlbench_stamps.LOAD), (fetch, len(dlbench_stamps.STAGES)):
     folder = Folder()
     folder.loader = function
@@ -354,11 +355,9 @@ PY
 # --- garbage is counted apart: it is no progress; the loop's is none of the workers'
 holds <<'PY'
 import time
-import dlbench_asked
 import dlbench_stamps
 from dlbench_stamps import GC, GETITEM, LOOP_GC
-board = dlbench_stamps.Board("stamps", 2, 3)
-dlbench_asked.Asked("stamps", 0, 3).note([1])
+board = dlbench_stamps.Board("stamps", 2)
 board.collected(time.monotonic_ns() - 10**6)
 with open("stamps", "rb") as file:
     assert file.read(board.n_words * 8) == bytes(board.n_words * 8)
@@ -368,8 +367,7 @@ board.collected(time.monotonic_ns() - 10**6)
 board.add(GETITEM, time.monotonic_ns())
 sums = board.read()
 assert [sums[i][0] for i in (GETITEM, GC, LOOP_GC)] == [1, 2, 1] and sums[GC][1] >= 2 * 10**6 <= 2 * sums[LOOP_GC][1]
-assert board.more_and_fewer(0) == (1, 0)
-alone = dlbench_stamps.Board("alone", 0, 3)
+alone = dlbench_stamps.Board("alone", 0)
 dlbench_stamps._open.clear()
 alone.collected(time.monotonic_ns())
 assert [alone.read()[i][0] for i in (GC, LOOP_GC)] == [1, 0]
@@ -393,7 +391,7 @@ def load():
         loaded.append(time.monotonic_ns())
         yield torch.zeros(2, 4)
 
-source = types.SimpleNamespace(loader=load(), sampler=None, board=None, most=None, opened=lambda batch, worker: (batch, 0, worker, 0, False))
+source = types.SimpleNamespace(loader=load(), sampler=None, board=None, most=None, opened=lambda batch, worker: (batch, 0, worker, 0, False), asked=None)
 server = threading.Thread(target=Server(theirs, source, Batches(torch, None), False).serve)
 server.start()
 

@@ -59,7 +59,7 @@ from dlbench_errors import describe
 from dlbench_stamps import Samples
 from dlbench_streams import Stream
 
-board = dlbench_stamps.Board("stamps", 0, 64)
+board = dlbench_stamps.Board("stamps", 0)
 
 
 def raised(call):
@@ -83,8 +83,8 @@ def expect(call, reason, where):
         assert [frame.rpartition("/")[2] for frame in told["frames"]] == where, told
 
 
-for n_parts in 0, 3:
-    ask = lambda how: Samples(board, own.Mine(how), n_parts).__getitems__(range(64))
+for board.n_parts, board.turns.left in (0, 0), (3, 0), (0, 100):  # drawn, and not
+    ask = lambda how: Samples(board, own.Mine(how)).__getitems__(range(64))
     expect(lambda: ask("key"), "sample 37: KeyError: 'missing key'", ["own.py:15 in __getitem__"])
     expect(lambda: ask("lines"), "sample 37: ValueError: first line | second line: hint", ["own.py:17 in __getitem__"])
     expect(lambda: ask("stop"), "sample 37: StopIteration", ["own.py:19 in __getitem__"])
@@ -92,7 +92,8 @@ for n_parts in 0, 3:
 expect(lambda: Samples(board, own.Together()).__getitems__(range(36, 40)), "one of samples 36, 37, 38, 39: KeyError: 'missing key'",
        ["own.py:27 in __getitems__", "own.py:27 in <listcomp>", "own.py:15 in __getitem__"])
 before = list(Samples(board, own.Mine("none")).__getitems__(range(10)))
-expect(lambda: list(Stream(board, own.Stream())), "sample 37 of a worker's stream: ValueError: broke", ["own.py:34 in __iter__"])
+for board.batch_size, board.turns.left in (1, 0), (1, 1000), (8, 0), (8, 1000), (64, 1000):
+    expect(lambda: list(Stream(board, own.Stream())), "sample 37 of a worker's stream: ValueError: broke", ["own.py:34 in __iter__"])
 PY
 
 # --- texts of tracebacks: frames of torch and multiprocessing only where there are no others; a cause of the user's own is not the sample

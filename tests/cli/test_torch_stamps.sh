@@ -1,121 +1,125 @@
 #!/usr/bin/env bash
-# Stamps of samples (loaders/torch), with a stand-in for torch: what they cost; whose parts are timed, and what that says of all samples.
+# Stamps of samples (loaders/torch), with a stand-in for torch: what they cost; which batches have some, and what that says of all.
 . "$(dirname "$0")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/torch_parts.sh"
 
 command -v python3 >/dev/null || skip "no python3"
 cp "$DLB_SOURCE_DIR/tests/support/compose.py" .
 
-# --- a sample has a stamp of its own where parts of it have one; what stamps cost is measured that way, and leaves nothing behind
+# --- samples have stamps, in a batch that is drawn and in slow ones; what stamps cost is measured, and leaves nothing behind
 holds <<'PY'
 import os
 import dlbench_cost
 import dlbench_stamps
 from dlbench_cost import Nothing, Together
-import dlbench_turns
-from dlbench_stamps import COLLATE, GC, GETITEM, LOOP_GC, N, NEXT, ON_CPU, Samples
+from dlbench_stamps import COLLATE, GC, GETITEM, LOOP_GC, N, NEXT, ON_CPU, Drawn, Samples
 from dlbench_streams import Stream
-board = dlbench_stamps.Board("stamps", 0, 4)
-for dataset, n_parts in (Nothing(), 0), (Nothing(), 3), (Together(), 0):
+board = dlbench_stamps.Board("stamps", 0)
+for dataset, board.n_parts, board.turns.each in (Nothing(), 0, True), (Nothing(), 3, True), (Nothing(), 3, False), (Together(), 0, True):
     before = board.read()[GETITEM]
-    assert Samples(board, dataset, n_parts).__getitems__([0, 1, 3]) == [None] * 3
+    assert Samples(board, dataset).__getitems__([0, 1, 3]) == [None] * 3 and board.turns.indices == [0, 1, 3]
     after = board.read()[GETITEM]
     assert after[0] - before[0] == 3 and after[1] > before[1]
-assert board.more_and_fewer(3) == (0, 1)
-def costs(dataset, n_parts, batch_size=256):
-    return dlbench_cost.measured(board, Samples(board, dataset, n_parts), batch_size)
-own, one = costs(Nothing(), 3), costs(Nothing(), 0, 1)
-for shared in costs(Nothing(), 0), costs(Together(), 0), costs(Together(), 3):
-    assert not shared.groups and 0 < 2 * shared.batch.apart / 256 < own.sample.close < own.sample.apart
-    assert shared.sample is None and shared.batch.apart < 256 * one.batch.apart
-assert costs(Nothing(), 0, 1 << 30).batch.close > 0 and os.path.getsize("stamps.asked0") < 1 << 21  # of large batches a part suffices
-assert own.groups and own.batch.close > 0
-board.batch_size = 32
-for n_parts in 0, 3:
-    stream = dlbench_cost.measured(board, Stream(board, Nothing(), n_parts), 32)
-    assert 0 < stream.batch.close < stream.batch.apart
-    assert stream.groups and 0 < stream.sample.close < stream.sample.apart if n_parts else stream.sample is None and not stream.groups
-other = dlbench_cost.measured(board, Nothing(), 1)
-assert other.sample is None and not other.groups and other.batch.apart > other.batch.close > 0
-assert 0 < other.clocks.close < other.clocks.apart and 0 < other.wrapper.close < other.stamp.close < other.stamp.apart and 0 < other.collection.close < other.collection.apart
-assert set(board.read()) == {(0, 0)} and board.more_and_fewer(0) == (0, 0)
+def costs(dataset, n_parts, batch_size=256, kind=Samples):
+    board.n_parts, board.batch_size = n_parts, batch_size
+    found = dlbench_cost.measured(board, kind(board, dataset))
+    assert board.batch_size == batch_size and set(board.read()) == {(0, 0)} and board.drawn() == (0, 0, 0, 0)
+    assert found.groups == (n_parts > 0) and found.n_parts == n_parts
+    for one in found[:8] if batch_size <= 256 else ():
+        assert 0 <= one.close < one.apart, found
+    for one in found.stamp, found.whole, found.collection, found.clocks:
+        assert one.close > 0, found
+    assert found.wrapper.close < found.stamp.close and (found.passed.close < found.whole.close or batch_size > 256)
+    return found
+for dataset, n_parts, kind in (Nothing(), 0, Samples), (Nothing(), 3, Samples), (Together(), 0, Samples), (Together(), 3, Samples), (Nothing(), 0, Stream), (Nothing(), 3, Stream):
+    costs(dataset, n_parts, kind=kind)
+assert costs(Nothing(), 0).whole.apart < 256 * costs(Nothing(), 0, 1).whole.apart
+assert costs(Nothing(), 0, 1 << 30).whole.close > 0  # of large batches a part suffices
+board.n_parts = 0
+assert not dlbench_cost.measured(board, Nothing()).groups
 
 # what other work there is between two stamps decides which cost counts more
 cost = dlbench_cost.Cost
-def frac(groups, n_parts, n_timed=0, taken_out=(), n_read=0):
+def frac(groups, n_parts, drawn, taken_out=(), n_samples=1000, ns=10**9):
     window = [(0, 0)] * N
-    for stage, n, ns in ((GETITEM, 1000, 10**9), (COLLATE, 2, 10**9), (NEXT, 3, 10**9), (GC, 5, 10**8), (LOOP_GC, 7, 10**8), (ON_CPU, 10**9, 10**9),
-                         (N - 1, n_parts, 10**9)):
-        window[stage] = (n, ns)
-    costs = dlbench_cost.Costs(cost(100, 1100), cost(3, 50), cost(30, 430), cost(500, 9000), cost(200, 3200), cost(0, 70000), groups, frozenset(taken_out))
-    return costs.frac(window, n_timed, n_read) * 2 * 10**9 - (5 + 7) * 50 - 2 * 9000
-assert own.frac([(0, 0)] * N, 0, 0) is None
-APART_NS, RUN = dlbench_cost.APART_NS, dlbench_turns.RUN
-many = 2 * 2 * 10**9 / APART_NS - 3
-for n, expected in ((0, 3 * 1100), (many, (3 + many) * 600)):
-    assert abs(frac(False, n) - expected) < 1, n
-assert abs(frac(False, 0, n_read=20) - 3 * 1100 - 20 * 70000) < 1
-# the parts of each sample, of which each takes a 1000th of a second: one, or nine
-assert abs(frac(True, 1000, 1000) - 1000 * (3200 + 1100) - 3 * 1100) < 1
-apart = 10**6 / 10 / APART_NS
-assert abs(frac(True, 9000, 1000) - 1000 * (200 + 3000 * apart + 9 * (100 + 1000 * apart)) - 3 * 1100) < 1
-# of 1000 samples 100 have their nine parts timed, in runs, and the wrappers of 8100 parts time nothing, if they are there
+    for stage, n, took_ns in ((GETITEM, n_samples, ns), (COLLATE, 20, ns), (NEXT, 3, 10**9), (GC, 5, 10**8), (LOOP_GC, 7, 10**8), (ON_CPU, 10**9, 10**9), (N - 1, n_parts, 10**9)):
+        window[stage] = (n, took_ns)
+    # Of a stamp, garbage, a wrapper; a batch that is passed, whole, drawn; a sample, the clocks.
+    found = dlbench_cost.Costs(cost(100, 1100), cost(3, 50), cost(30, 430), cost(10, 200), cost(500, 9000), cost(40, 6000), cost(20, 3200), cost(0, 70000), 9, groups, frozenset(taken_out))
+    return found.frac(window, Drawn(*drawn)) * 2 * ns - 3 * 1100 - (5 + 7) * 50
+assert costs(Nothing(), 3).frac([(0, 0)] * N, Drawn(0, 0, 0, 0)) is None
+APART_NS = dlbench_cost.APART_NS
+assert abs(frac(False, 0, (0, 20, 0, 0)) - 20 * 9000) < 1
+assert abs(frac(False, 0, (0, 5, 0, 7)) - 5 * 9000 - 15 * 200 - 7 * 70000) < 1
+# the parts of each sample, one or nine, of which the first of a batch comes behind other work
+assert abs(frac(True, 1000, (1000, 20, 20, 0)) - 20 * 9000 - 20 * 6000 - 1000 * 1100) < 1
+apart = 10**6 / 9 / APART_NS
+further = 100 + 1000 * apart
+assert abs(frac(True, 9000, (1000, 20, 20, 0)) - 20 * 15000 - 9 * (20 * 1100 + 980 * further)) < 1
+# of 1000 samples 100 have their nine parts timed, in four batches, and the wrappers of 8100 parts time nothing, if they are there
 for taken_out, n_wrappers in ((), 8100), ([N - 1], 0):
-    first, further = 3200 + 9 * 1100, 200 + 3000 * apart + 9 * (100 + 1000 * apart)
-    expected = 100 / RUN * first + (100 - 100 / RUN) * further + n_wrappers * (30 + 400 * apart) + 3 * 1100
-    assert abs(frac(True, 9000, 100, taken_out) - expected) < 1
+    assert abs(frac(True, 9000, (100, 20, 4, 0), taken_out) - 20 * 9000 - 4 * 6000 - 9 * (4 * 1100 + 96 * further) - n_wrappers * (30 + 400 * apart)) < 1
+# slow samples have a stamp each
+slow_ns = 10**12
+assert abs(frac(True, 1000, (1000, 20, 20, 0), (), 1000, slow_ns) - 20 * 15000 - 1000 * (3200 + 1100)) < 10
 PY
 
-# --- how many samples a group has: one while it is not known how long one takes, of slow ones, and without parts
+# --- how many batches one stands for: for itself while it is not known how long they take, and of slow ones
 holds <<'PY'
-from dlbench_turns import FIRST, MOST, MOST_FRAC, RUN, RUN_NS, STAMP_NS, Turns, group_size
-slow_ns = (RUN_NS / RUN + 6 * STAMP_NS) / MOST_FRAC  # from which on the stamps of six parts take no more
-assert [group_size(6, n, 0) for n in (0, FIRST - 1, FIRST)] == [1, 1, MOST]
-sizes = [group_size(6, 1000, int(1000 * slow_ns * of)) for of in (2, 1.01, 0.9, 0.51, 0.4, 0.13, 0.04, 0.01)]
-assert sizes == [1, 1, 2, 2, 3, 8, 25, MOST], sizes
-assert group_size(0, 1000, 0) == group_size(0, 1000, 10**9) == 1
+import dlbench_turns
+from dlbench_turns import BATCH_NS, CLOCKS_NS, FIRST, LONG_NS, MOST, MOST_FRAC, PARTS_NS, PIECE, STAMP_NS, Turns, is_quick, one_of, pieces, times_each
+each_ns = (PARTS_NS + 32 * 7 * STAMP_NS) / MOST_FRAC  # from which on all stamps of 32 samples of six parts take no more
+assert [times_each(32, 6, of * each_ns) for of in (1.01, 0.99)] == [True, False]
+assert [is_quick(of * BATCH_NS / MOST_FRAC) for of in (1.01, 0.99)] == [False, True]
+assert [one_of(10**5, 10**5 * of) for of in (2, 1.01, 0.9, 0.51, 0.4, 0.13, 0.04, 0.001)] == [1, 1, 2, 2, 3, 8, 25, MOST]
+assert [pieces(n, 6, ns) for n, ns in ((8, 1000), (32, 1000), (1024, 1000), (1024, 10**7), (1024, 2 * 10**8), (1024, 10**12))] == [1, 1, 32, 32, 12, 1]
+def sizes(batches, n=32, n_parts=6, watched=False, is_full=False):
+    """Of the draws behind so many batches."""
+    turns, found = Turns(is_full), []
+    for draw in turns.whole, turns.parts, turns.clocks:
+        draw.draw = lambda size, draw=draw: setattr(draw, "drawn", size)
+    for n_batches, took_ns in batches:
+        for _ in range(n_batches):
+            assert turns.begin()
+            turns.n = n
+            turns.took(n_parts, watched, took_ns)
+        found.append((turns.whole.drawn, turns.parts.drawn, turns.clocks.drawn, turns.each))
+    return found
+slow, middle, quick = 10**9, 2 * 10**7, 10**5
+assert sizes([(1, quick)], n=FIRST - 1) == [(1, 1, 1, True)]
+assert sizes([(100, slow)])[0][:2] == (1, 1) and sizes([(100, slow)])[0][3]
+whole, parts, _, each = sizes([(100000, middle)])[0]
+assert whole == 1 and parts == one_of(PARTS_NS + 32 * 6 * STAMP_NS, MOST_FRAC * middle) and not each
+whole, parts, _, each = sizes([(100000, quick)], n_parts=0)[0]
+assert whole == one_of(BATCH_NS, MOST_FRAC / 2 * quick) and parts == MOST and not each
+assert sizes([(100000, quick)], is_full=True) == [(1, 1, 1, True)]
 # what was long ago does not count
-turns = Turns()
-for n, took_ns, size in (FIRST + 100, 10**8, 1), (1000, 20000, MOST), (8, 10**9, 1):
-    for _ in range(n):
-        turns.took(6, took_ns)
-    assert turns.weight == size
+assert [one[3] for one in sizes([(100, slow), (1000, quick), (100, slow)])] == [True, False, True]
+# the clocks are read in long batches
+assert sizes([(100000, LONG_NS)], n_parts=0, watched=True)[0][2] == one_of(CLOCKS_NS, MOST_FRAC / 2 * LONG_NS)
+assert [sizes([(100000, ns)], n_parts=0, watched=watched)[0][2] for ns, watched in ((LONG_NS, False), (LONG_NS - 1, True))] == [MOST, MOST]
 # of few samples enough are timed
-for n, fewest in (192, 128), (1000, 200), (100000, 100000 / MOST):
-    turns, n_timed, i = Turns(), 0, 0
-    while i < n:
-        i += turns.until
-        turns.until = 0
-        turns.took(6, 20000)
-        i += 1
-        n_timed += 1
-    assert fewest <= n_timed < (n if n < 200 else n / 2), (n, n_timed)
+for n, batch, fewest in (192, 1, 128), (192, 32, 128), (192, 64, 128), (1000, 32, 200), (1000, 100, 200), (100000, 32, 800), (10**7, 32, 10**7 / MOST / 2):
+    turns, n_timed = Turns(), 0
+    for _ in range(0, n, batch):
+        if turns.begin():
+            turns.n = batch
+            if turns.each:
+                n_timed += batch
+            elif turns.parts.weight:
+                first, last, _ = turns.piece(batch)
+                n_timed += last - first
+            turns.took(6, False, 20000 * batch)
+        turns.is_begun = turns.is_passed = False
+    assert fewest <= n_timed <= (n + batch if n <= 1000 else n / 2), (n, batch, n_timed)
 PY
 
-# --- each group has one drawn run, any of them, whatever the sizes of groups; its samples come one behind the other; workers draw others
+# --- each group has one drawn batch, any of them, whatever else is drawn; workers draw others
 holds <<'PY'
 import os
+import random
 import dlbench_turns
-from dlbench_turns import RUN, Turns
-sizes = iter((1, 1, 4, 8, 2, 1, 5) * 2001)
-dlbench_turns.group_size = lambda *_: next(sizes)
-turns, drawn = Turns(), []
-turns.n_samples = 10**6
-turns.took(6, 0)  # what a process begins with
-for _ in range(14000):
-    drawn.append((turns.weight, turns.until, turns.behind))
-    for left in range(RUN, 0, -1):
-        assert turns.left == left
-        turns.took(6, 0)
-behind = 0
-for size, until, left in drawn:
-    assert until % RUN == 0 and until // RUN - behind in range(size) and left == size - 1 - (until // RUN - behind)
-    behind = left
-for size in 2, 4, 5, 8:
-    places = [size - 1 - left for one, _, left in drawn if one == size]
-    counts = [places.count(place) for place in range(size)]
-    expected = len(places) / size
-    assert all(abs(n - expected) < 5 * expected**0.5 for n in counts), counts
+from dlbench_turns import Turns
 def of_child():
     here, there = os.pipe()
     if os.fork() == 0:
@@ -123,6 +127,41 @@ def of_child():
         os._exit(0)
     return os.read(here, 64)
 assert of_child() != of_child()
+dlbench_turns._random = random.Random(3)
+def state(turns):
+    return [(draw.left, draw.size, draw.behind) for draw in (turns.whole, turns.parts, turns.clocks)], turns.between, turns.passed
+turns = Turns()
+n, period = 300000, 7
+sums, came = {"whole": [0] * period, "parts": [0] * period}, {"whole": 0, "parts": 0}
+for i in range(n):
+    if i % 1000 == 999:  # the end of an epoch, behind which nothing is
+        before = state(turns)
+        turns.begin()
+        turns.undo()
+        assert state(turns) == before
+    if turns.begin():
+        turns.n = 32
+        for name, weight in ("whole", turns.whole.weight), ("parts", turns.parts.weight):
+            sums[name][i % period] += weight
+            came[name] += weight > 0
+        turns.took(6, False, 2 * 10**6)
+    turns.is_begun = turns.is_passed = False
+for name, size in ("whole", 10), ("parts", 43):
+    assert n - size <= sum(sums[name]) <= n + size, sums
+    assert 0.9 * n / size < came[name] < 1.1 * n / size, (name, came)
+    for one in sums[name]:
+        assert abs(one - n / period) < 5 * size * (n / size / period) ** 0.5 * 1.2, sums
+# one that is never made, as the last of an epoch that is dropped: the next one stands for itself
+turns = Turns()
+turns.whole.left, turns.whole.size, turns.whole.behind, turns.between = 5, 7, 2, 4
+turns.parts.left = turns.clocks.left = 9
+assert [turns.begin() for _ in range(5)] == [False] * 4 + [True] and turns.whole.weight == 7
+assert [(turns.begin(), turns.whole.weight) for _ in range(3)] == [(True, 0), (True, 0), (True, 1)] and turns.parts.left == 1
+# pieces cover a batch, and each is drawn as often
+turns.n_pieces = 5
+drawn = [turns.piece(33) for _ in range(5000)]
+assert sorted(set(drawn)) == [(0, 6, 5), (6, 13, 5), (13, 19, 5), (19, 26, 5), (26, 33, 5)]
+assert all(850 < drawn.count(one) < 1150 for one in set(drawn)) and turns.piece(3)[2] == 3 and turns.piece(0) == (0, 0, 1)
 PY
 
 # --- for samples whose parts are not timed, wrappers are taken out of lists; what the user puts there stays; in a tuple they stay
@@ -130,7 +169,6 @@ holds <<'PY'
 import pickle
 import dlbench_places
 import dlbench_stamps
-import dlbench_turns
 import dlbench_wrap
 import __main__
 from compose import Compose
@@ -146,26 +184,31 @@ class Mine(Dataset):
         return self.second(self.first(i))
 for one in Step, Mine:
     setattr(__main__, one.__name__, one)
-board, mine, seen = dlbench_stamps.Board("stamps", 0, 0), Mine(), []
+board, mine, seen = dlbench_stamps.Board("stamps", 0), Mine(), []
 plain = list(mine.first.transforms)
 wrapped = dlbench_wrap.stamped(board, mine, [], [])
-assert wrapped.n_parts == 3 and dlbench_places.stages() == {c.stage for c in mine.first.transforms}
-stamps = list(mine.first.transforms)
-while wrapped.turns.until == 0 or wrapped.turns.weight < dlbench_turns.MOST:
-    wrapped.turns.took(3, 0)
-n, RUN = wrapped.turns.until, dlbench_turns.RUN
-wrapped.__getitems__(range(n + RUN))
-assert seen == [[False, False]] * 3 * n + [[True, True]] * 3 * RUN
-assert mine.first.transforms == stamps
-counted = RUN * dlbench_turns.MOST
-assert [board.read()[c.stage][0] for c in (*stamps, *mine.second.transforms)] == [counted] * 3 and board.timed() == (RUN, 0)
-assert board.read()[dlbench_stamps.GETITEM][0] == n + RUN
+collate = dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, len)
+assert board.n_parts == 3 and dlbench_places.stages() == {c.stage for c in mine.first.transforms}
+stamps, turns = list(mine.first.transforms), board.turns
+def parts():
+    return [board.read()[c.stage][0] for c in (*stamps, *mine.second.transforms)]
+# of a batch without stamps, of one whose parts are timed for 12, of one of whose two pieces the parts are timed
+for between, n_pieces, timed in (1, 1, []), (0, 1, range(8)), (0, 2, None):
+    seen, before = [], parts()
+    turns.between, turns.passed, turns.each, turns.n_pieces, turns.parts.left, turns.parts.size = between, 0, False, n_pieces, 1, 12
+    assert collate(wrapped.__getitems__(list(range(8))))[0] == 8
+    if timed is None:
+        timed = range(4) if seen[0] == [True, True] else range(4, 8)
+    assert seen == [[i in timed] * 2 for i in range(8) for _ in range(3)]
+    assert [b - a for a, b in zip(before, parts())] == [12 * n_pieces * len(timed)] * 3
+assert board.drawn().samples == 12 and board.read()[dlbench_stamps.GETITEM][0] == 8 * board.drawn().whole
 # what makes a batch has its transforms timed, each once
-wrapped.turns.until = 2
-wrapped.__getitems__(range(2))
-assert seen[-1] == [False, False] and mine.first.transforms == plain
-assert dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, mine.second)(0).batch == 0 and mine.first.transforms == stamps
-assert board.read()[mine.second.transforms[0].stage][0] == counted + 1
+for weight in 0, 5:
+    before = parts()
+    turns.between, turns.passed, turns.each, turns.parts.left, turns.parts.size = 0, 0, False, 1 if weight else 7, weight or 1
+    wrapped.__getitems__([0, 1])
+    assert dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, lambda samples: mine.second(0))([0, 1])[0] == 0
+    assert [b - a for a, b in zip(before, parts())] == [2 * weight, 2 * weight, 3 * weight] and dlbench_stamps._weight == 1
 dlbench_places.put(False)
 assert mine.first.transforms == plain and type(mine.second.transforms[0]) is dlbench_stamps.Call
 own = mine.first.transforms[0] = Step()
@@ -186,11 +229,15 @@ again = pickle.loads(pickle.dumps(wrapped)).dataset
 dlbench_wrap.stamp_again(board, again)
 dlbench_places.put(False)
 assert [type(one) for one in again.first.transforms] == [Step, Step]
+# it has turns of its own, and its batches are made with those
+samples, made = pickle.loads(pickle.dumps((wrapped, collate)))
+assert samples.board is made.board and samples.board.turns is not board.turns and samples.board.n_parts == 3
 PY
 
 # --- sums of a few samples' parts against those of all, on the same run: parts of planted costs, which differ by sample, and by its place
 cat >planted.py <<'PY'
 import itertools
+import dlbench_places
 import dlbench_stamps
 import dlbench_streams
 import dlbench_turns
@@ -205,15 +252,16 @@ class Spend:
     def __init__(self, takes):
         self.takes, self.spent, self.n = takes, 0, 0
     def __call__(self, i):
-        took = self.takes(i)
+        took = slower * self.takes(i)
         clock.ns += took
         self.spent += took
         self.n += 1
         return i
 
 class Clock:
-    ns = 1
+    ns, stamp_ns, read_ns = 1, 0, 0
     def __call__(self):
+        self.ns += self.stamp_ns
         return self.ns
 
 class Map(Dataset):
@@ -222,7 +270,9 @@ class Map(Dataset):
     def __len__(self):
         return n
     def __getitem__(self, i):
-        clock.ns += 100000 + 500000 * (i % 97 == 0)  # reading
+        took = slower * (100000 + 500000 * (i % 97 == 0))  # reading
+        clock.ns += took
+        clock.read_ns += took
         return self.transform(i)
 
 class Iterable(IterableDataset):
@@ -238,51 +288,74 @@ def second(x):
 def third(x):
     return spends[2](x)
 
-n, clock = 160000, Clock()
+clock = Clock()
 dlbench_stamps.monotonic_ns = dlbench_streams.monotonic_ns = clock
 dlbench_turns._random = Random(1)
 
+def same(samples):
+    clock.ns += COLLATE_NS
+    return samples
+
 def by_batches(size_of_batch):
-    return lambda wrapped: [wrapped.__getitems__(range(at, min(at + size_of_batch, n))) for at in range(0, n, size_of_batch)]
+    def read(wrapped, collate):
+        for at in range(0, n, size_of_batch):
+            collate(wrapped.__getitems__(list(range(at, min(at + size_of_batch, n)))))
+    return read
+
+def single_ones(wrapped, collate):
+    for i in range(n):
+        collate(wrapped[i])
 
 def as_stream(size_of_batch):
     """Between batches others work."""
-    def make(samples):
-        clock.ns += BATCH_NS
-        return samples
-    def read(wrapped):
-        collate, samples = dlbench_stamps.Collate(wrapped.board, dlbench_stamps.COLLATE, make), iter(wrapped)
+    def read(wrapped, collate):
+        samples = iter(wrapped)
         for _ in range(-(-n // size_of_batch)):
-            clock.ns += BATCH_NS
+            clock.ns += OTHERS_NS
             batch = list(itertools.islice(samples, size_of_batch))
             collate(batch)
-        assert len(batch) == n % size_of_batch and next(samples, None) is None
-        clock.ns -= 2 * BATCH_NS * -(-n // size_of_batch)
+        assert len(batch) == (n % size_of_batch or size_of_batch) and next(samples, None) is None
+        clock.ns -= OTHERS_NS * -(-n // size_of_batch)
     return read
 
-BATCH_NS = 300000
-for name, kind, read in (("batches of 32", Map, by_batches(32)), ("batches of 3", Map, by_batches(3)), ("single ones", Map, lambda wrapped: [wrapped[i] for i in range(n)]),
-                         ("a stream", Iterable, as_stream(33))):
-    # One sample in eight takes longer, which is a period that groups could meet, or one in five.
-    spends = [Spend(lambda i: 60000 + 400000 * (i % 8 == 0)), Spend(lambda i: 20000 + 80000 * (i % 5 == 0)), Spend(lambda i: 1000 * (i % 7))]
-    board = dlbench_stamps.Board("stamps", 0, n)
-    board.batch_size = 33
-    dlbench_stamps._open.clear()
-    wrapped = dlbench_wrap.stamped(board, kind(Compose([first, second, third])), [], [])
-    start_ns = clock.ns
-    read(wrapped)
-    total_ns = clock.ns - start_ns
-    n_timed = board.timed()[0]
-    size = dlbench_turns.group_size(3, n, total_ns)  # of a group, if all samples took the same
-    assert 0.9 * n / size < n_timed < 1.3 * n / size, (n_timed, size)
-    found = {one["name"]: (one["count"], one["sum_ns"]) for one in stages(board.names, board.read(), True, n_timed)}
-    assert found["getitem"] == (n, total_ns), found  # of all samples
-    for part, spend in zip(("first", "second", "third"), spends):
-        assert abs(found[part][0] - n) <= dlbench_turns.RUN * wrapped.turns.weight and spend.n == n, found  # a group at the end
-        off_ns = found[part][1] - spend.spent
-        assert abs(off_ns) < 0.01 * total_ns, (name, part, off_ns)
-        assert spend.spent < 0.1 * total_ns or abs(off_ns) < 0.03 * spend.spent, (name, part, off_ns)
-        print("%s, %s: %.1f%% of the total, off by %.2f%% of its own" % (name, part, 100 * spend.spent / total_ns, 100 * off_ns / spend.spent))
+OTHERS_NS, COLLATE_NS = 300000, 20000
+for name, kind, read, size_of_batch, n, slower in (
+    ("batches of 32", Map, by_batches(32), 32, 160000, 1),
+    ("longer ones", Map, by_batches(32), 32, 160000, 2),
+    ("batches of 512", Map, by_batches(512), 512, 320000, 1),
+    ("batches of 3", Map, by_batches(3), 3, 160000, 1),
+    ("single ones", Map, single_ones, 1, 640000, 1),
+    ("a stream", Iterable, as_stream(33), 33, 160000, 1),
+    ("a slower stream", Iterable, as_stream(33), 33, 160000, 2),
+):
+    for clock.stamp_ns in 0, 500:
+        # One sample in eight takes longer, which is a period that batches could meet, or one in five.
+        spends = [Spend(lambda i: 60000 + 400000 * (i % 8 == 0)), Spend(lambda i: 20000 + 80000 * (i % 5 == 0)), Spend(lambda i: 1000 * (i % 7))]
+        board = dlbench_stamps.Board("stamps", 0)
+        board.batch_size = size_of_batch
+        dlbench_stamps._open.clear()
+        dlbench_places._places.clear()
+        wrapped = dlbench_wrap.stamped(board, kind(Compose([first, second, third])), [], [])
+        clock.read_ns, n_batches = 0, -(-n // size_of_batch)
+        read(wrapped, dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, same))
+        total_ns = clock.read_ns + sum(one.spent for one in spends)
+        drawn = board.drawn()
+        found = {one["name"]: (one["count"], one["sum_ns"]) for one in stages(board.names, board.read(), True, drawn.samples)}
+        # Of a few batches more than that: the first ones of a process are drawn oftener.
+        n_parts = n / dlbench_turns.pieces(size_of_batch, 3, total_ns / n_batches) if size_of_batch > dlbench_turns.PIECE else n
+        print("%s, a stamp of %d ns: %s" % (name, clock.stamp_ns, drawn))
+        assert drawn.samples < 0.5 * n and (drawn.whole == n_batches) == (slower > 1 or size_of_batch > 100)
+        off = found["getitem"][1] / total_ns - 1
+        print("getitem: off by %.2f%%" % (100 * off))
+        assert (found["getitem"][0] == n) if drawn.whole == n_batches else abs(found["getitem"][0] - n) < 0.01 * n
+        assert abs(off) < 0.01 and (off == 0 or drawn.whole < n_batches or clock.stamp_ns), name
+        assert abs(found["collate"][0] - n_batches) < 0.01 * n_batches and abs(found["collate"][1] / (n_batches * COLLATE_NS) - 1) < 0.01 + clock.stamp_ns / COLLATE_NS
+        for part, spend in zip(("first", "second", "third"), spends):
+            assert abs(found[part][0] - n) < 0.02 * n and spend.n == n, (name, part, found[part], n)
+            off_ns = found[part][1] - spend.spent - found[part][0] * clock.stamp_ns
+            assert abs(off_ns) < 0.01 * total_ns, (name, part, off_ns)
+            assert spend.spent < 0.1 * total_ns or abs(off_ns) < 0.03 * spend.spent, (name, part, off_ns)
+            print("%s: %.1f%% of the total, off by %.2f%% of its own" % (part, 100 * spend.spent / total_ns, 100 * off_ns / spend.spent))
 PY
 run python3 planted.py
 expect_exit 0
@@ -297,7 +370,7 @@ import dlbench_streams
 import dlbench_wrap
 from compose import Compose
 from dlbench_errors import AtSample
-from dlbench_turns import FIRST, RUN
+from dlbench_turns import FIRST
 from torch.utils.data import IterableDataset
 class Step:
     def __call__(self, i):
@@ -309,43 +382,50 @@ class Mine(IterableDataset):
     def __init__(self, n):
         self.n, self.transform = n, Compose([Step()])
     def __iter__(self):
-        assert dlbench_stamps._weight == 1
+        assert dlbench_stamps._weight == 1 and dlbench_places._are_in
         return (self.transform(i) for i in range(self.n))
 class Bare(Mine):
     def __init__(self, n):
         self.n, self.transform = n, Step()
+def uncounted(turns, draw):
+    """Batches that have come, and for which none stands so far; below 0: those that are to come."""
+    return turns.passed + draw.size - draw.left - draw.behind
 ns, n_read, fails = 1, 0, -1
 dlbench_stamps.monotonic_ns = dlbench_streams.monotonic_ns = lambda: ns
 for took_ns, kind, (n, drop_last) in itertools.product((10, 10**5, 10**8), (Mine, Bare), ((320, False), (325, False), (325, True), (3, False), (0, False))):
-    board = dlbench_stamps.Board("stamps", 0, 0)
+    board = dlbench_stamps.Board("stamps", 0)
     board.batch_size = 32
     dlbench_stamps._open.clear()
     dlbench_places._places.clear()
     stream = dlbench_wrap.stamped(board, kind(n), [], [])
     collate = dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, list)
+    turns, short = board.turns, 0  # samples that an epoch's last batch has not, and those that it stands for
     for epoch in 1, 2, 3:
         samples, n_before = iter(stream), n_read
         for n_batches in range(1, n // 32 + 1):
-            assert len(collate([next(samples) for _ in range(32)]).batch) == 32
+            assert collate([next(samples) for _ in range(32)])[3] == 32
             assert n_read - n_before == n_batches * 32  # nothing of the next batch was read
             assert dlbench_stamps._weight == 1
         rest = list(samples)
+        short += (32 - len(rest)) * turns.whole.weight if rest and turns.is_begun else 0
         if rest and not drop_last:
             collate(rest)
-        assert len(rest) == n % 32 and dlbench_stamps._weight == 1 and dlbench_places._are_in
-        assert board.read()[dlbench_stamps.GETITEM] == (epoch * n, epoch * n * took_ns)
-    n_timed = board.timed()[0]
-    assert n_timed == (0 if kind is Bare else 3 * n) if took_ns == 10**8 or kind is Bare else min(n, FIRST) <= n_timed and (n < 100 or n_timed < n)
+        assert len(rest) == n % 32 and dlbench_stamps._weight == 1
+    got, drawn = board.read()[dlbench_stamps.GETITEM], board.drawn()
+    behind = 32 * uncounted(turns, turns.whole)
+    assert 3 * n - behind - short <= got[0] <= 3 * (n + -n % 32) - behind and got[1] == got[0] * took_ns, (took_ns, kind, n, got, behind)
+    assert (drawn.whole == -(-n // 32) * 3 - drop_last * 3) if took_ns == 10**8 else drawn.whole <= -(-n // 32) * 3
     if kind is Mine:
-        assert type(stream.dataset.transform.transforms[0]) is dlbench_stamps.Call
-        parts = board.read()[len(dlbench_stamps.STAGES)]
-        assert abs(parts[0] - 3 * n) <= RUN * stream.turns.weight and parts[1] == parts[0] * took_ns
-for kind, fails in itertools.product((Mine, Bare), (0, 100, 200, 299)):
-    board = dlbench_stamps.Board("stamps", 0, 0)
+        parts, behind = board.read()[len(dlbench_stamps.STAGES)], 32 * uncounted(turns, turns.parts)
+        assert parts[1] == parts[0] * took_ns and drawn.samples >= min(n, FIRST)
+        assert n % 32 or parts[0] == 3 * n - behind, (took_ns, n, parts, behind)
+        assert took_ns < 10**8 or parts[0] == drawn.samples == 3 * n
+for kind, fails, passes in itertools.product((Mine, Bare), (0, 100, 200, 299), (False, True)):
+    board = dlbench_stamps.Board("stamps", 0)
     board.batch_size = 32
     stream = dlbench_wrap.stamped(board, kind(300), [], [])
     dlbench_stamps._open.clear()
-    took_ns = 10
+    took_ns, board.turns.between = 10, passes * 1000
     try:
         raise SystemExit(list(stream))
     except AtSample as why:
@@ -354,6 +434,7 @@ PY
 
 # --- what begins anew when it is asked for an iterator is asked once, as DataLoader does; an iterator need not give one itself
 holds <<'PY'
+import itertools
 import dlbench_stamps
 from dlbench_streams import Stream
 class Only:
@@ -371,14 +452,14 @@ class Anew(Only):
 class Mine:
     def __iter__(self):
         return Only()
-for kind, n_parts, batch_size in ((kind, n_parts, size) for kind in (Mine, Anew) for n_parts in (0, 3) for size in (1, 8, 1000)):
-    board = dlbench_stamps.Board("stamps", 0, 0)
-    board.batch_size = batch_size
+for kind, n_parts, size, passes in itertools.product((Mine, Anew), (0, 3), (1, 8, 1000), (False, True)):
+    board = dlbench_stamps.Board("stamps", 0)
+    board.batch_size, board.n_parts, board.turns.between = size, n_parts, passes * 10000
     dlbench_stamps._open.clear()
-    stream = Stream(board, kind(), n_parts)
+    stream = Stream(board, kind())
     for epoch in 1, 2:
-        assert list(stream) == list(range(100)), (kind, n_parts, batch_size)
-    assert board.read()[dlbench_stamps.GETITEM][0] == 200
+        assert list(stream) == list(range(100)), (kind, n_parts, size)
+    assert board.read()[dlbench_stamps.GETITEM][0] == (0 if passes else 200)
 PY
 
 # --- samples of a stream are not kept
@@ -391,11 +472,11 @@ class Sample:
 class Mine:
     def __iter__(self):
         return (Sample() for _ in range(64))
-for n_parts in 0, 3:
-    board = dlbench_stamps.Board("stamps", 0, 0)
-    board.batch_size = 8
+for n_parts, between in (0, 0), (3, 0), (0, 1000):
+    board = dlbench_stamps.Board("stamps", 0)
+    board.batch_size, board.n_parts, board.turns.between = 8, n_parts, between
     dlbench_stamps._open.clear()
-    samples = iter(Stream(board, Mine(), n_parts))
+    samples = iter(Stream(board, Mine()))
     assert all(one() is None for one in map(weakref.ref, samples))
 PY
 
@@ -404,7 +485,6 @@ holds <<'PY'
 import dlbench_stamps
 import dlbench_wrap
 from compose import Compose
-from dlbench_turns import MOST, RUN
 from torch.utils.data import IterableDataset
 class Chunks(IterableDataset):
     def __init__(self, first, each):
@@ -418,35 +498,62 @@ class Chunks(IterableDataset):
                     self.transform(1)
             yield i
 for first, each, all_timed in (1000, 1, False), (0, 1, False), (0, 8, True), (1000, 100, True):
-    board = dlbench_stamps.Board("stamps", 0, 0)
+    board = dlbench_stamps.Board("stamps", 0)
+    board.batch_size = 32
     dlbench_stamps._open.clear()
-    stream = dlbench_wrap.stamped(board, Chunks(first, each), [], [])
-    assert len(list(stream)) == 6400
-    n = board.read()[len(dlbench_stamps.STAGES)][0]
-    assert (n == 6400 + first if all_timed else abs(n - 6400 - first) <= RUN * MOST) and (board.timed()[0] == 6400) == all_timed, (first, each, n, board.timed())
+    samples, collate = iter(dlbench_wrap.stamped(board, Chunks(first, each), [], [])), dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, len)
+    for _ in range(200):
+        collate([next(samples) for _ in range(32)])
+    assert next(samples, None) is None
+    n, drawn = board.read()[len(dlbench_stamps.STAGES)][0], board.drawn().samples
+    assert (n == 6400 + first and drawn == 6400) if all_timed else (abs(n - 6400 - first) <= 6400 / 2 and drawn < 3200), (first, each, n, drawn)
 PY
 
-# --- clocks are read around any piece of work with the same probability, whatever it takes and whatever came before it, and seldom enough
+# --- of data that is not wrapped collate alone has stamps; of quick batches drawn ones
+holds <<'PY'
+import dlbench_stamps
+from dlbench_stamps import COLLATE, GETITEM
+ns = 1
+dlbench_stamps.monotonic_ns = lambda: ns
+def collate_ns(took_ns, n):
+    def make(samples):
+        global ns
+        ns += took_ns
+        return len(samples)
+    board = dlbench_stamps.Board("stamps", 0)
+    dlbench_stamps._open.clear()
+    collate = dlbench_stamps.Collate(board, COLLATE, make)
+    assert all(collate([0] * 8)[:4] == (8, 0, ns, 8) for _ in range(n))
+    assert board.read()[GETITEM] == (0, 0)
+    return board.read()[COLLATE], board.drawn().whole
+assert collate_ns(10**8, 100) == ((100, 10**10), 100)
+(found, sum_ns), n_drawn = collate_ns(10**5, 20000)
+assert abs(found - 20000) <= 512 and sum_ns == found * 10**5 and n_drawn < 1000
+PY
+
+# --- clocks are read around any long batch with the same probability, whatever it takes and whatever came before it, and seldom enough
 holds <<'PY'
 import dlbench_turns
-from dlbench_cpu import MOST_FRAC, WATCH_NS, Watch
+from dlbench_turns import CLOCKS_NS, MOST_FRAC, Turns
 from random import Random
 dlbench_turns._random = Random(1)
 ms = 10**6
 for pieces in ((40 * ms, 0), (4 * ms, 1)), ((60 * ms, 0), *[(8 * ms, 1)] * 3), ((30 * ms, 0), *[(ms // 2, 1)] * 50), ((ms, 1),), ((100 * ms, 0),):
-    watch, done_ns, seen_ns, computed_ns, n_seen = Watch(), 5 * ms, 0, 0, 0
+    turns, done_ns, seen_ns, computed_ns, n_seen = Turns(), 0, 0, 0, 0
     for _ in range(200000 // len(pieces)):
         for took_ns, computes in pieces:
-            if watch.is_drawn(done_ns):
-                seen_ns += took_ns
-                computed_ns += took_ns * computes
-                n_seen += 1
+            if turns.begin():
+                turns.n = 8
+                if turns.reads_clocks():
+                    seen_ns += turns.clocks.weight * took_ns
+                    computed_ns += turns.clocks.weight * took_ns * computes
+                    n_seen += 1
+                turns.took(3, True, took_ns)
+            turns.is_begun = turns.is_passed = False
             done_ns += took_ns
     truth = sum(ns * computes for ns, computes in pieces) / sum(ns for ns, _ in pieces)
     assert abs(computed_ns / seen_ns - truth) < 0.03, (pieces, truth, computed_ns / seen_ns)
-    frac = n_seen * WATCH_NS / done_ns
-    each_is_long = MOST_FRAC * done_ns > watch.n * WATCH_NS
-    assert (n_seen >= watch.n - 2 if each_is_long else 0.8 * MOST_FRAC < frac < 1.2 * MOST_FRAC), (pieces, frac)
+    assert 0.05 * MOST_FRAC < n_seen * CLOCKS_NS / done_ns < 0.65 * MOST_FRAC, (pieces, n_seen * CLOCKS_NS / done_ns)
 PY
 
 # --- of too few samples nothing is said; parts of some never come to more than the whole; garbage counts once, whatever the sample stands for
@@ -471,7 +578,7 @@ ns = 1
 def clock():
     return ns
 dlbench_stamps.monotonic_ns = clock
-board = dlbench_stamps.Board("stamps", 0, 0)
+board = dlbench_stamps.Board("stamps", 0)
 def part(x):
     global ns
     ns += 1000
@@ -491,13 +598,14 @@ from dlbench_errors import AtSample
 class Raises:
     def __getitem__(self, i):
         return 1 // (i - 5)
-board = dlbench_stamps.Board("stamps", 0, 64)
-samples = dlbench_stamps.Samples(board, Raises(), 3)
-samples.turns.until = 8
-try:
-    raise SystemExit(samples.__getitems__([3, 4, 5, 6]))
-except AtSample as why:
-    assert "sample 5" in str(why)
+board = dlbench_stamps.Board("stamps", 0)
+samples, turns, board.n_parts = dlbench_stamps.Samples(board, Raises()), board.turns, 3
+for turns.between, turns.n_pieces, turns.each in (1, 1, False), (0, 1, False), (0, 3, False), (0, 1, True):
+    turns.passed = 0
+    try:
+        raise SystemExit(samples.__getitems__([3, 4, 5, 6]))
+    except AtSample as why:
+        assert "sample 5" in str(why)
 PY
 
 finish

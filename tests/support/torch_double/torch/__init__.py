@@ -103,7 +103,7 @@ class Numbers(list):
 
 
 def frombuffer(buffer, dtype, count, offset):
-    return Numbers(memoryview(buffer)[offset:].cast({int32: "i"}[dtype])[:count])
+    return Numbers(memoryview(buffer).cast("B")[offset:].cast({int32: "i"}[dtype])[:count])
 
 
 def bincount(numbers, minlength=0):
