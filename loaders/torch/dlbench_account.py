@@ -1,10 +1,11 @@
 """What the stamps of a window tell, as the cell's result has it. Part of loaders/torch/serve.py."""
 
-from dlbench_stamps import COMPUTED, GETITEM, LOAD, ON_CPU, STAGES, WATCHED
+from dlbench_stamps import COLLATE, COMPUTED, GETITEM, LOAD, ON_CPU, STAGES, WATCHED
 
 OWN = "own computing"  # no name of Python's: no transform has it
 LEAST = 0.05  # of __getitem__: less than that the ticks of the kernel's clock do not tell
 FEWEST = 128  # samples whose parts were timed, if those of others were not: fewer say too little of where the time went
+FEWEST_BATCHES = 16  # with stamps, if others had none
 BY_CHANCE = 1.5  # times what they are within: so much more than that the parts of so many samples hardly come to by chance
 TICK_NS = 4000000  # many kernels tell computing of the program from their own by what a thread does at each tick
 
@@ -54,9 +55,11 @@ def bounded(window):
     return out
 
 
-def stages(names, window, decodes, n_timed=None):
-    """Those of which there was one in the window. n_timed: samples whose parts were timed; None: all."""
+def stages(names, window, decodes, n_timed=None, n_whole=None):
+    """Those of which there was one in the window. n_timed: samples whose parts were timed; n_whole: batches that had stamps; None: all."""
     parts = parts_of(names, decodes)
+    if n_whole is not None and n_whole < min(window[COLLATE][0], FEWEST_BATCHES):
+        parts = [None] * len(parts)
     if n_timed is not None and n_timed < window[GETITEM][0]:
         window = bounded(window)
         if n_timed < FEWEST:

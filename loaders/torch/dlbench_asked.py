@@ -28,10 +28,11 @@ class Asked:
             return
         try:
             self.numbers.extend(indices)
+            self.is_known = len(self.numbers) <= MOST
         except Exception:  # it brought none, or one that is no number of a sample
             self.is_known = False
-        if len(self.numbers) > MOST:
-            self.is_known = False
+        if not self.is_known:
+            self.numbers = None
 
     def more_and_fewer(self, n_epochs):
         """How many samples were asked for more and less often than once an epoch; None: not known."""

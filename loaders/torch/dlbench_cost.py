@@ -221,5 +221,5 @@ def measured(board, dataset):
     board.clear()
     board.turns = Turns(board.turns.is_full)
     dlbench_places.put(True)
-    groups = isinstance(dataset, (Samples, Stream)) and board.n_parts > 0
-    return Costs(*costs, board.n_parts, groups, frozenset(dlbench_places.stages()))
+    groups = isinstance(dataset, (Samples, Stream)) and board.kind.n_parts > 0
+    return Costs(*costs, board.kind.n_parts, groups, frozenset(dlbench_places.stages()))

@@ -21,7 +21,7 @@ from dlbench_asked import numbers_of
 from dlbench_batches import n_of
 from dlbench_errors import AtSample, at_samples
 from dlbench_trace import NO_SAMPLE, WINDOW, Rings
-from dlbench_turns import Turns
+from dlbench_turns import Kind, Turns
 from torch.utils.data import get_worker_info
 
 GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC, COMPUTED, ON_CPU = range(9)
@@ -34,6 +34,8 @@ MAX_TRANSFORMS = 23  # with stamps of their own; so many stages a timeline has (
 FURTHER = "(after the first %d)" % (MAX_TRANSFORMS - 1)
 FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)  # what looks into one wants it itself
 N = len(STAGES) + MAX_TRANSFORMS
+BEATS, ROW = 2 * N, 2 * N + 1  # of a row: what rises where samples come that have no stamps; its numbers
+MOST_TOGETHER = 32  # samples, of which nothing is told until they are there
 
 _weight = 1  # what the parts of the present sample count (dlbench_turns.py); 0: they are not timed. Between samples 1
 _garbage_ns = 0  # in which this process collected it
@@ -86,14 +88,13 @@ class Board:
     """The file: a row of (count, nanoseconds) for each process; then what is beside each row, and is no progress that the cell may wait
     for."""
 
-    SENT = ("path", "n_rows", "names", "loop", "trace", "named", "batch_size", "is_watched", "n_parts")
+    SENT = ("path", "n_rows", "n_words", "names", "loop", "trace", "named", "batch_size", "kind")
 
     def __init__(self, path, n_workers, trace=None):
         self.path, self.n_rows, self.names = path, n_workers + 1, list(STAGES)
-        self.n_words, self.loop, self.trace = self.n_rows * N * 2, os.getpid(), trace
+        self.n_words, self.loop, self.trace = self.n_rows * ROW, os.getpid(), trace
         self.batch_size = 1  # samples of iterable data that DataLoader asks for one behind the other
-        self.is_watched = False  # whether computing and waiting are told apart within __getitem__
-        self.n_parts = 0  # of a sample, that have stamps of their own
+        self.kind = Kind()
         self.turns = Turns(trace is not None)  # a timeline has all stamps
         self.named = []  # (name, stage) of transforms that the data set does not hold
         with open(path, "wb") as file:
@@ -110,14 +111,14 @@ class Board:
         What it stamps counts nowhere."""
         found = _open.get(self.path) if row == 0 else None
         if found is None and row == 0 and (get_worker_info() or os.getpid() != self.loop):
-            found = Part(memoryview(bytearray(N * 16)).cast("Q"), None, memoryview(bytearray(N_BESIDE * 8)).cast("Q"), None)
+            found = Part(memoryview(bytearray(ROW * 8)).cast("Q"), None, memoryview(bytearray(N_BESIDE * 8)).cast("Q"), None)
         elif found is None:
             with open(self.path, "r+b") as file:
                 memory = mmap.mmap(file.fileno(), 0)
             numbers = memoryview(memory)
-            start, beside = row * N * 16, self.n_rows * N * 16 + row * N_BESIDE * 8
+            start, beside = row * ROW * 8, self.n_words * 8 + row * N_BESIDE * 8
             rings = Rings(self.trace, row) if self.trace else None
-            own = numbers[start : start + N * 16].cast("Q"), rings, numbers[beside : beside + N_BESIDE * 8].cast("Q")
+            own = numbers[start : start + ROW * 8].cast("Q"), rings, numbers[beside : beside + N_BESIDE * 8].cast("Q")
             found = Part(*own, memory)
         _open[self.path] = found
         return found
@@ -138,6 +139,10 @@ class Board:
             row[2 * ON_CPU] += weight * had_core_ns
             row[2 * ON_CPU + 1] += weight * (now[2] - before[2])
         beside[READ] += 1
+
+    def beat(self):
+        """Samples came: the cell need not take the process for one that hangs."""
+        (_open.get(self.path) or self.map()).row[BEATS] += 1
 
     def count_timed(self, n):
         """Samples whose parts were timed."""
@@ -172,7 +177,7 @@ class Board:
         """All processes' sums: a (count, nanoseconds) for each stage."""
         words = struct.unpack_from("<%dQ" % (self.n_words + N_BESIDE * self.n_rows), self.map().memory)
         rows, garbage = words[: self.n_words], words[self.n_words :]
-        sums = [(sum(rows[2 * i :: 2 * N]), sum(rows[2 * i + 1 :: 2 * N])) for i in range(len(self.names))]
+        sums = [(sum(rows[2 * i :: ROW]), sum(rows[2 * i + 1 :: ROW])) for i in range(len(self.names))]
         sums[LOOP_GC] = garbage[:2] if self.n_rows > 1 else (0, 0)
         n, ns = (sum(garbage[i::N_BESIDE]) for i in (COLLECTED, COLLECTED_NS))
         sums[GC] = n - sums[LOOP_GC][0], ns - sums[LOOP_GC][1]
@@ -331,10 +336,11 @@ class Collate(Call):
         start_ns = monotonic_ns()
         turns.begun_ns = turns.begun_ns or start_ns
         worker = get_worker_info()
-        turns.worker, turns.is_begun = worker.id if worker else 0, False
-        put(turns.parts.weight)  # it may have transforms, too
+        turns.worker, turns.is_begun, board = worker.id if worker else 0, False, self.board
+        if board.kind.n_parts:  # it may have transforms, too
+            put(turns.parts.weight)
         out = self.function(samples)
-        _weight, board = 1, self.board
+        _weight = 1
         if turns.whole.weight:
             now_ns = board.add(self.stage, start_ns, 1, turns.whole.weight)
             out = Made(out, turns.worker, now_ns, n_of(samples), turns.indices, board.path, turns.whole.weight)
@@ -342,7 +348,7 @@ class Collate(Call):
             now_ns = monotonic_ns()
             out = out, turns.worker, now_ns, n_of(samples), turns.indices
         board.count_drawn(turns)
-        turns.took(board.n_parts, board.is_watched, now_ns - turns.begun_ns)
+        turns.took(board.kind, now_ns - turns.begun_ns)
         return out
 
 
@@ -353,14 +359,17 @@ def put(weight):
     _weight = weight
 
 
+def gives_batches(dataset):
+    return getattr(dataset, "__getitems__", None) is not None
+
+
 class Samples:
     """A map-style data set with stamps."""
 
     OWN = ("board", "dataset", "gives_batches")
 
     def __init__(self, board, dataset):
-        self.board, self.dataset = board, dataset
-        self.gives_batches = getattr(dataset, "__getitems__", None) is not None
+        self.board, self.dataset, self.gives_batches = board, dataset, gives_batches(dataset)
 
     def __len__(self):
         return len(self.dataset)
@@ -383,13 +392,13 @@ class Samples:
         board = self.board
         turns = board.turns
         is_plain = type(indices) is list and indices and type(indices[0]) is int  # DataLoader's own
-        turns.indices = indices if is_plain else numbers_of(indices)
+        turns.indices = indices if is_plain and not self.gives_batches else numbers_of(indices)
         if turns.passed == turns.between:
             turns.begin()
             return self.stamped(indices, read)
         turns.passed += 1  # a quick batch costs as little as possible
         turns.is_passed = True
-        if board.n_parts:
+        if board.kind.n_parts:
             put(0)
         return read(indices)
 
@@ -400,11 +409,21 @@ class Samples:
             raise at_samples(list(indices)) from why
 
     def one_by_one(self, indices):
+        if len(indices) > MOST_TOGETHER:
+            return self.in_turns(indices)
         dataset, asked = self.dataset, iter(indices)
         try:
             return [dataset[i] for i in asked]
         except (Exception, SystemExit) as why:
             raise AtSample("sample %s" % (indices[len(indices) - operator.length_hint(asked) - 1],)) from why
+
+    def in_turns(self, indices):
+        """Those of a large batch, which may become slow."""
+        out = []
+        for at in range(0, len(indices), MOST_TOGETHER):
+            out += self.one_by_one(indices[at : at + MOST_TOGETHER])
+            self.board.beat()
+        return out
 
     def stamped(self, indices, read):
         """A batch that has some stamps."""
@@ -412,14 +431,14 @@ class Samples:
         row, rings, _, _ = _open.get(board.path) or board.map()
         before = dlbench_cpu.used() if turns.reads_clocks() else None
         turns.n, turns.begun_ns = len(indices), monotonic_ns()
-        if turns.each and read == self.one_by_one:
+        if turns.each and not self.gives_batches:
             put(turns.parts.weight)
             out = [self.timed(i, turns.whole.weight, row, rings) for i in indices]
-            board.count_timed(len(indices))
+            board.count_timed(turns.n)
         else:
             out = self.in_pieces(indices, read, turns)
             now_ns = monotonic_ns()
-            row[GOT] += turns.whole.weight * len(indices)
+            row[GOT] += turns.whole.weight * turns.n
             row[GOT_NS] += turns.whole.weight * (now_ns - turns.begun_ns)
             if rings:
                 rings.add(GETITEM, turns.begun_ns, now_ns)
@@ -429,17 +448,17 @@ class Samples:
 
     def in_pieces(self, indices, read, turns):
         """Of one of which the parts are timed, if the batch is drawn."""
-        if not turns.parts.weight or read == self.whole:
+        if not turns.parts.weight or self.gives_batches:
             put(turns.parts.weight)
-            self.board.count_timed(len(indices) if turns.parts.weight else 0)
+            self.board.count_timed(turns.n if turns.parts.weight else 0)
             return read(indices)
-        first, last, stands_for = turns.piece(len(indices))
+        first, last, stands_for = turns.piece(turns.n)
         put(0)
         out = read(indices[:first]) if first > 0 else []
         put(turns.parts.weight * stands_for)
         out += read(indices[first:last])
         put(0)
-        if last < len(indices):
+        if last < turns.n:
             out += read(indices[last:])
         self.board.count_timed(last - first)
         return out

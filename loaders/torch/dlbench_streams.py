@@ -11,7 +11,7 @@ from types import GeneratorType
 
 import dlbench_cpu
 from dlbench_errors import AtSample
-from dlbench_stamps import GETITEM, GOT, GOT_NS, LOAD, STAGES, N, put
+from dlbench_stamps import GETITEM, GOT, GOT_NS, LOAD, MOST_TOGETHER, STAGES, N, put
 from dlbench_turns import FIRST
 from torch.utils.data import IterableDataset
 
@@ -50,7 +50,7 @@ class Reader:
         self.n_given = 0
 
     def batches(self):
-        size, some, turns, has_parts = self.board.batch_size, self.some, self.turns, self.board.n_parts > 0
+        size, some, turns, has_parts = self.board.batch_size, self.some, self.turns, self.board.kind.n_parts > 0
         n = size
         while n == size:
             try:
@@ -62,7 +62,10 @@ class Reader:
                     turns.is_passed = True
                     if has_parts:
                         put(0)
-                    some.extend(islice(self.samples, size))
+                    if size <= MOST_TOGETHER:
+                        some.extend(islice(self.samples, size))
+                    else:
+                        self.take(size)
             except (Exception, SystemExit) as why:
                 raise AtSample("sample %d of a worker's stream" % (self.n_given + len(some))) from why
             n = len(some)
@@ -73,9 +76,15 @@ class Reader:
         put(1)
 
     def take(self, n):
-        """So many samples, unless there are fewer. How many."""
+        """So many samples, unless there are fewer. How many. A large batch may become slow."""
         before = len(self.some)
-        self.some.extend(islice(self.samples, n))
+        for at in range(0, n, MOST_TOGETHER):
+            most = min(n, at + MOST_TOGETHER)
+            self.some.extend(islice(self.samples, most - at))
+            if len(self.some) - before < most:
+                break
+            if most < n:
+                self.board.beat()
         return len(self.some) - before
 
     def stamped(self, size):
@@ -120,7 +129,7 @@ class Reader:
     def timed(self):
         """A sample with a stamp of its own. Whether there was one. Of the first ones it is seen whether each has parts, but for the very first,
         which may fill a buffer. If one has none, those of all samples are timed: the work of many comes with one, and a few say too little."""
-        turns, looks = self.turns, self.board.n_parts and 0 < self.turns.n_timed < FIRST
+        turns, looks = self.turns, self.board.kind.n_parts and 0 < self.turns.n_timed < FIRST
         before, since_ns = self.parts() if looks else 0, monotonic_ns()
         n = self.take(1)
         self.add(since_ns, n)

@@ -14,6 +14,7 @@ slow, each has all, and each sample a stamp of its own.
 
 import os
 from random import Random
+from typing import NamedTuple
 
 # What stamps take behind other work, which leaves little of their code in a core's caches (tests of a Zen 4, in turns with none).
 BATCH_NS = 50000  # those of a whole batch
@@ -49,6 +50,14 @@ def pieces(n, n_parts, batch_ns):
 def one_of(stamps_ns, most_ns):
     """Of how many batches one is drawn, such that its stamps take no more than that of each."""
     return min(int(-(-stamps_ns // most_ns)), MOST)
+
+
+class Kind(NamedTuple):
+    """Of the data set."""
+
+    n_parts: int = 0  # of a sample, that have stamps of their own
+    is_watched: bool = False  # whether computing and waiting are told apart within __getitem__
+    gives_batches: bool = False  # by its __getitems__: it is not asked for pieces of them
 
 
 class Draw:
@@ -105,7 +114,7 @@ class Turns:
             self.passed += 1
             self.is_passed = True
             return False
-        self.is_begun, self.span = True, self.passed + 1
+        self.is_begun, self.is_passed, self.span = True, False, self.passed + 1  # one that was passed may have been dropped
         self.between = self.passed = 0  # if it is never made, the next one has stamps
         for draw in self.draws:
             draw.come(self.span)
@@ -135,16 +144,15 @@ class Turns:
         at = int(_random.random() * n_pieces)
         return at * n // n_pieces, (at + 1) * n // n_pieces, n_pieces
 
-    def took(self, n_parts, is_watched, work_ns):
-        """The batch that has stamps is made, in so long. The next ones are drawn. is_watched: whether the CPU's clocks are to be read."""
-        self.see(n_parts, work_ns)
+    def took(self, kind, work_ns):
+        """The batch that has stamps is made, in so long. The next ones are drawn."""
+        self.see(kind, work_ns)
         if self.is_steady and not self.parts.weight and not self.clocks.weight:  # what was drawn holds on
             return
-        sizes, watches = (1, 1, 1), False
+        is_known = self.seen_samples >= FIRST
+        watches = is_known and kind.is_watched and self.whole_ns >= LONG_NS * self.n_whole  # so far: of late would favour what comes just now
         self.n_pieces, self.each = 1, True
-        if self.seen_samples >= FIRST and not self.is_full:
-            watches = is_watched and self.whole_ns >= LONG_NS * self.n_whole  # of all so far: those of late would favour what comes just now
-            sizes = self.sizes(n_parts, watches)
+        sizes = self.sizes(kind, watches) if is_known else (1, 1, 1)
         if self.clocks.weight:
             self.has_clocks = watches
         for draw, size in zip(self.draws, sizes):
@@ -152,27 +160,30 @@ class Turns:
                 draw.draw(size)
         self.between = min(draw.left for draw in self.draws) - 1
 
-    def see(self, n_parts, work_ns):
+    def see(self, kind, work_ns):
         """What batches take, less what their parts' stamps do: closely behind each other they take a fourth."""
         self.n_samples += self.span * self.n
         self.n_whole += self.whole.weight
         self.whole_ns += self.whole.weight * work_ns
         if self.seen_batches > REMEMBERED and self.seen_samples > 2 * FIRST:
             self.seen_batches, self.seen_samples, self.seen_ns = self.seen_batches / 2, self.seen_samples / 2, self.seen_ns / 2
-        stamps_ns = self.n / self.n_pieces * n_parts * STAMP_NS / 4 if self.parts.weight else 0
+        stamps_ns = self.n / self.n_pieces * kind.n_parts * STAMP_NS / 4 if self.parts.weight else 0
         self.seen_batches += 1
         self.seen_samples += self.n
         self.seen_ns += max(work_ns - stamps_ns, work_ns / 4)
 
-    def sizes(self, n_parts, watches):
-        """Of the next groups, and of what is drawn within a batch."""
-        n, batch_ns = self.seen_samples / self.seen_batches, self.seen_ns / self.seen_batches
+    def sizes(self, kind, watches):
+        """Of the next groups. Decides what is drawn within a batch."""
+        n, n_parts, batch_ns = self.seen_samples / self.seen_batches, kind.n_parts, max(self.seen_ns / self.seen_batches, 1)
         most = max(self.n_samples // max(FOR_ONE, FOR_BATCH * self.n), 1)
+        clocks = min(one_of(CLOCKS_NS, MOST_FRAC / 2 * batch_ns), most) if watches else MOST
+        if self.is_full:
+            return 1, 1, clocks
         self.is_steady, self.each = not is_quick(batch_ns), times_each(n, n_parts, batch_ns)
-        whole = 1 if self.is_steady else one_of(BATCH_NS, MOST_FRAC / 2 * batch_ns)
-        clocks = one_of(CLOCKS_NS, MOST_FRAC / 2 * batch_ns) if watches else MOST
+        whole = 1 if self.is_steady else min(one_of(BATCH_NS, MOST_FRAC / 2 * batch_ns), most)
         if self.each:
-            return min(whole, most), 1, min(clocks, most)
-        self.n_pieces = min(pieces(n, n_parts, batch_ns), max(self.n_samples // FOR_ONE, 1))
+            return whole, 1, clocks
+        if not kind.gives_batches:
+            self.n_pieces = min(pieces(n, n_parts, batch_ns), max(self.n_samples // FOR_ONE, 1))
         parts = one_of(PARTS_NS + n / self.n_pieces * n_parts * STAMP_NS, MOST_FRAC * batch_ns)
-        return min(whole, most), min(parts, most) if n_parts or self.is_steady else MOST, min(clocks, most)
+        return whole, min(parts, most) if n_parts or self.is_steady else MOST, clocks

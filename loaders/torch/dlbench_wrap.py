@@ -8,6 +8,7 @@ import dlbench_places
 import dlbench_stamps
 import dlbench_streams
 import torch.utils.data
+from dlbench_turns import Kind
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 
@@ -127,8 +128,9 @@ def stamp_loader(board, dataset):
     return True
 
 
-def stamped(board, dataset, composed, openers):
-    """The data set with stamps; `composed`: transforms that cannot be found in it; `openers`: what opens its images, likewise."""
+def stamped(board, dataset, composed, openers, is_watched=False):
+    """The data set with stamps; `composed`: transforms that cannot be found in it; `openers`: what opens its images, likewise; `is_watched`: as in
+    dlbench_turns.Kind."""
     for compose in composed:
         stamp_steps(compose, lambda name: (board, board.stage(name)))
     stamp_transforms(board, dataset)
@@ -137,6 +139,7 @@ def stamped(board, dataset, composed, openers):
     loads = [stamp_loader(board, one) for one in (dataset, *held_in(dataset))]
     if isinstance(dataset, getattr(torch.utils.data, "IterDataPipe", ())):
         return dataset  # DataLoader itself divides these among workers, if it knows them
-    board.n_parts = len(board.names) - len(dlbench_stamps.STAGES) + (any(loads) or bool(openers))
-    kind = dlbench_streams.Stream if isinstance(dataset, IterableDataset) else dlbench_stamps.Samples
-    return kind(board, dataset)
+    n_parts = len(board.names) - len(dlbench_stamps.STAGES) + (any(loads) or bool(openers))
+    is_stream = isinstance(dataset, IterableDataset)
+    board.kind = Kind(n_parts, is_watched, not is_stream and dlbench_stamps.gives_batches(dataset))
+    return dlbench_streams.Stream(board, dataset) if is_stream else dlbench_stamps.Samples(board, dataset)

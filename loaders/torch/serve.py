@@ -169,10 +169,10 @@ class Source:
                 raise Refused("NO_SPACE" if why.errno == errno.ENOSPC else "IO", "%s: %s" % (path, why.strerror)) from None
             self.asked = dlbench_asked.Asked(self.n_samples) if self.n_samples else None
             self.board.batch_size = self.known["batch_size"]
-            self.board.is_watched = bool(self.setup["settings"].get("python.dataset"))  # what others read is known
             twins = sys.modules.get("dlbench_twins")
             self.decodes = not twins or self.setup["settings"].get("dataset.codec") in twins.DECODED
-            dataset = dlbench_wrap.stamped(self.board, dataset, twins.COMPOSED if twins else [], twins.OPENERS if twins else [])
+            is_own = bool(self.setup["settings"].get("python.dataset"))  # what others read is known
+            dataset = dlbench_wrap.stamped(self.board, dataset, twins.COMPOSED if twins else [], twins.OPENERS if twins else [], is_own)
             extras["collate_fn"] = dlbench_stamps.Collate(self.board, dlbench_stamps.COLLATE, collate)
             if settings["num_workers"] > 0:
                 extras["worker_init_fn"] = dlbench_wrap.Init(self.board, extras.get("worker_init_fn"))
@@ -372,7 +372,7 @@ class Server:
             from dlbench_account import computing_frac, stages
 
             n_timed = self.drawn.samples if costs.groups else None
-            out["stages"] = stages(board.names, self.window, self.source.decodes, n_timed)
+            out["stages"] = stages(board.names, self.window, self.source.decodes, n_timed, self.drawn.whole)
             out["timed"] = n_timed
             out["computing_frac"] = computing_frac(self.window)
             out["stamps_frac"] = costs.frac(self.window, self.drawn)

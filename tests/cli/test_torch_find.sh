@@ -230,9 +230,8 @@ from dlbench_account import OWN, computing_frac, stages
 def told(dataset, n_batches=8):
     board = dlbench_stamps.Board("stamps", 0)
     dlbench_stamps._open.clear()
-    board.is_watched = True
     board.batch_size = 8
-    wrapped = dlbench_wrap.stamped(board, dataset, [], [])
+    wrapped = dlbench_wrap.stamped(board, dataset, [], [], True)
     collate = dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, list)
     if isinstance(dataset, own.Stream):
         samples = iter(wrapped)

@@ -57,7 +57,7 @@ assert seen == [(1, mine)]
 board.add(dlbench_stamps.GETITEM, 0)
 with open("stamps", "rb") as file:
     words = memoryview(file.read()[: board.n_words * 8]).cast("Q")
-assert words[2 * 2 * dlbench_stamps.N] == 1 and words[0] == 0
+assert words[2 * dlbench_stamps.ROW] == 1 and words[0] == 0
 PY
 
 # --- what a spawned worker stamps before its row is named, while it unpickles, counts nowhere; then its own row counts
@@ -90,7 +90,7 @@ if __name__ == "__main__":
     worker.join()
     with open("stamps", "rb") as file:
         words = memoryview(file.read()[: board.n_words * 8]).cast("Q")
-    rows = [words[2 * (row * dlbench_stamps.N + stage)] for row in range(2)]
+    rows = [words[row * dlbench_stamps.ROW + 2 * stage] for row in range(2)]
     assert rows == [0, 1], rows
 PY
 sed -i 's/^    dlbench_wrap.Init/    import torch, types\n    torch.utils.data._info[0] = types.SimpleNamespace(dataset=None)\n&/' early.py
@@ -236,6 +236,7 @@ PY
 # --- what gives the indices of a batch is iterated once; a data set that takes batches gets what the sampler gave
 holds <<'PY'
 import dlbench_stamps
+import dlbench_turns
 class Drawn:
     n = 0
     def __len__(self):
@@ -246,12 +247,19 @@ class Drawn:
 class Whole:
     def __getitems__(self, indices):
         return indices
+class Consumes:
+    def __getitems__(self, indices):
+        return [indices.pop() for _ in range(len(indices))]
 board = dlbench_stamps.Board("stamps", 0)
-for dataset, board.n_parts in (range(2), 0), (range(2), 3), (Whole(), 0):
+for dataset, n_parts in (range(2), 0), (range(2), 3), (Whole(), 0):
+    board.kind = dlbench_turns.Kind(n_parts)
     assert dlbench_stamps.Samples(board, dataset).__getitems__(Drawn()) == [0, 1] == board.turns.indices
 assert Drawn.n == 3
 given = (0, 1)
 assert dlbench_stamps.Samples(board, Whole()).__getitems__(given) is given and board.turns.indices == [0, 1]
+before = board.read()[dlbench_stamps.GETITEM][0]
+assert dlbench_stamps.Samples(board, Consumes()).__getitems__([0, 1]) == [1, 0] and board.turns.indices == [0, 1]
+assert board.read()[dlbench_stamps.GETITEM][0] - before == 2
 PY
 
 # --- what only has the name of something that DataLoader calls is refused before it is called

@@ -58,6 +58,7 @@ import own
 from dlbench_errors import describe
 from dlbench_stamps import Samples
 from dlbench_streams import Stream
+from dlbench_turns import Kind
 
 board = dlbench_stamps.Board("stamps", 0)
 
@@ -83,7 +84,8 @@ def expect(call, reason, where):
         assert [frame.rpartition("/")[2] for frame in told["frames"]] == where, told
 
 
-for board.n_parts, board.turns.left in (0, 0), (3, 0), (0, 100):  # drawn, and not
+for n_parts, board.turns.between in (0, 0), (3, 0), (0, 100):  # drawn, and not
+    board.kind = Kind(n_parts)
     ask = lambda how: Samples(board, own.Mine(how)).__getitems__(range(64))
     expect(lambda: ask("key"), "sample 37: KeyError: 'missing key'", ["own.py:15 in __getitem__"])
     expect(lambda: ask("lines"), "sample 37: ValueError: first line | second line: hint", ["own.py:17 in __getitem__"])
@@ -92,7 +94,7 @@ for board.n_parts, board.turns.left in (0, 0), (3, 0), (0, 100):  # drawn, and n
 expect(lambda: Samples(board, own.Together()).__getitems__(range(36, 40)), "one of samples 36, 37, 38, 39: KeyError: 'missing key'",
        ["own.py:27 in __getitems__", "own.py:27 in <listcomp>", "own.py:15 in __getitem__"])
 before = list(Samples(board, own.Mine("none")).__getitems__(range(10)))
-for board.batch_size, board.turns.left in (1, 0), (1, 1000), (8, 0), (8, 1000), (64, 1000):
+for board.batch_size, board.turns.between in (1, 0), (1, 1000), (8, 0), (8, 1000), (64, 0), (64, 1000):
     expect(lambda: list(Stream(board, own.Stream())), "sample 37 of a worker's stream: ValueError: broke", ["own.py:34 in __iter__"])
 PY
 

@@ -14,28 +14,28 @@ import dlbench_stamps
 from dlbench_cost import Nothing, Together
 from dlbench_stamps import COLLATE, GC, GETITEM, LOOP_GC, N, NEXT, ON_CPU, Drawn, Samples
 from dlbench_streams import Stream
+from dlbench_turns import Kind
 board = dlbench_stamps.Board("stamps", 0)
-for dataset, board.n_parts, board.turns.each in (Nothing(), 0, True), (Nothing(), 3, True), (Nothing(), 3, False), (Together(), 0, True):
+for dataset, n_parts, board.turns.each in (Nothing(), 0, True), (Nothing(), 3, True), (Nothing(), 3, False), (Together(), 0, True):
+    board.kind = Kind(n_parts)
     before = board.read()[GETITEM]
     assert Samples(board, dataset).__getitems__([0, 1, 3]) == [None] * 3 and board.turns.indices == [0, 1, 3]
     after = board.read()[GETITEM]
     assert after[0] - before[0] == 3 and after[1] > before[1]
 def costs(dataset, n_parts, batch_size=256, kind=Samples):
-    board.n_parts, board.batch_size = n_parts, batch_size
+    board.kind, board.batch_size = Kind(n_parts), batch_size
     found = dlbench_cost.measured(board, kind(board, dataset))
     assert board.batch_size == batch_size and set(board.read()) == {(0, 0)} and board.drawn() == (0, 0, 0, 0)
     assert found.groups == (n_parts > 0) and found.n_parts == n_parts
-    for one in found[:8] if batch_size <= 256 else ():
-        assert 0 <= one.close < one.apart, found
-    for one in found.stamp, found.whole, found.collection, found.clocks:
-        assert one.close > 0, found
+    for one in (found.stamp, found.collection, found.wrapper, found.sample, found.clocks) + (batch_size <= 256) * (found.whole,):
+        assert 0 < one.close < one.apart, found
     assert found.wrapper.close < found.stamp.close and (found.passed.close < found.whole.close or batch_size > 256)
     return found
 for dataset, n_parts, kind in (Nothing(), 0, Samples), (Nothing(), 3, Samples), (Together(), 0, Samples), (Together(), 3, Samples), (Nothing(), 0, Stream), (Nothing(), 3, Stream):
     costs(dataset, n_parts, kind=kind)
 assert costs(Nothing(), 0).whole.apart < 256 * costs(Nothing(), 0, 1).whole.apart
 assert costs(Nothing(), 0, 1 << 30).whole.close > 0  # of large batches a part suffices
-board.n_parts = 0
+board.kind = Kind()
 assert not dlbench_cost.measured(board, Nothing()).groups
 
 # what other work there is between two stamps decides which cost counts more
@@ -67,13 +67,13 @@ PY
 # --- how many batches one stands for: for itself while it is not known how long they take, and of slow ones
 holds <<'PY'
 import dlbench_turns
-from dlbench_turns import BATCH_NS, CLOCKS_NS, FIRST, LONG_NS, MOST, MOST_FRAC, PARTS_NS, PIECE, STAMP_NS, Turns, is_quick, one_of, pieces, times_each
+from dlbench_turns import BATCH_NS, CLOCKS_NS, FIRST, LONG_NS, MOST, MOST_FRAC, PARTS_NS, PIECE, STAMP_NS, Kind, Turns, is_quick, one_of, pieces, times_each
 each_ns = (PARTS_NS + 32 * 7 * STAMP_NS) / MOST_FRAC  # from which on all stamps of 32 samples of six parts take no more
 assert [times_each(32, 6, of * each_ns) for of in (1.01, 0.99)] == [True, False]
 assert [is_quick(of * BATCH_NS / MOST_FRAC) for of in (1.01, 0.99)] == [False, True]
 assert [one_of(10**5, 10**5 * of) for of in (2, 1.01, 0.9, 0.51, 0.4, 0.13, 0.04, 0.001)] == [1, 1, 2, 2, 3, 8, 25, MOST]
 assert [pieces(n, 6, ns) for n, ns in ((8, 1000), (32, 1000), (1024, 1000), (1024, 10**7), (1024, 2 * 10**8), (1024, 10**12))] == [1, 1, 32, 32, 12, 1]
-def sizes(batches, n=32, n_parts=6, watched=False, is_full=False):
+def sizes(batches, n=32, n_parts=6, watched=False, is_full=False, whole=False):
     """Of the draws behind so many batches."""
     turns, found = Turns(is_full), []
     for draw in turns.whole, turns.parts, turns.clocks:
@@ -82,7 +82,7 @@ def sizes(batches, n=32, n_parts=6, watched=False, is_full=False):
         for _ in range(n_batches):
             assert turns.begin()
             turns.n = n
-            turns.took(n_parts, watched, took_ns)
+            turns.took(Kind(n_parts, watched, whole), took_ns)
         found.append((turns.whole.drawn, turns.parts.drawn, turns.clocks.drawn, turns.each))
     return found
 slow, middle, quick = 10**9, 2 * 10**7, 10**5
@@ -92,7 +92,11 @@ whole, parts, _, each = sizes([(100000, middle)])[0]
 assert whole == 1 and parts == one_of(PARTS_NS + 32 * 6 * STAMP_NS, MOST_FRAC * middle) and not each
 whole, parts, _, each = sizes([(100000, quick)], n_parts=0)[0]
 assert whole == one_of(BATCH_NS, MOST_FRAC / 2 * quick) and parts == MOST and not each
-assert sizes([(100000, quick)], is_full=True) == [(1, 1, 1, True)]
+assert sizes([(100000, quick)], is_full=True) == [(1, 1, MOST, True)]
+assert sizes([(100000, slow)], is_full=True, watched=True) == [(1, 1, 1, True)]
+# what gives batches is not asked for pieces of them
+long = 10**8
+assert sizes([(100000, long)], n=1024)[0][1] == 2 and sizes([(100000, long)], n=1024, whole=True)[0][1] > 20
 # what was long ago does not count
 assert [one[3] for one in sizes([(100, slow), (1000, quick), (100, slow)])] == [True, False, True]
 # the clocks are read in long batches
@@ -109,7 +113,7 @@ for n, batch, fewest in (192, 1, 128), (192, 32, 128), (192, 64, 128), (1000, 32
             elif turns.parts.weight:
                 first, last, _ = turns.piece(batch)
                 n_timed += last - first
-            turns.took(6, False, 20000 * batch)
+            turns.took(Kind(6), 20000 * batch)
         turns.is_begun = turns.is_passed = False
     assert fewest <= n_timed <= (n + batch if n <= 1000 else n / 2), (n, batch, n_timed)
 PY
@@ -119,7 +123,7 @@ holds <<'PY'
 import os
 import random
 import dlbench_turns
-from dlbench_turns import Turns
+from dlbench_turns import Kind, Turns
 def of_child():
     here, there = os.pipe()
     if os.fork() == 0:
@@ -144,7 +148,7 @@ for i in range(n):
         for name, weight in ("whole", turns.whole.weight), ("parts", turns.parts.weight):
             sums[name][i % period] += weight
             came[name] += weight > 0
-        turns.took(6, False, 2 * 10**6)
+        turns.took(Kind(6), 2 * 10**6)
     turns.is_begun = turns.is_passed = False
 for name, size in ("whole", 10), ("parts", 43):
     assert n - size <= sum(sums[name]) <= n + size, sums
@@ -188,7 +192,7 @@ board, mine, seen = dlbench_stamps.Board("stamps", 0), Mine(), []
 plain = list(mine.first.transforms)
 wrapped = dlbench_wrap.stamped(board, mine, [], [])
 collate = dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, len)
-assert board.n_parts == 3 and dlbench_places.stages() == {c.stage for c in mine.first.transforms}
+assert board.kind.n_parts == 3 and dlbench_places.stages() == {c.stage for c in mine.first.transforms}
 stamps, turns = list(mine.first.transforms), board.turns
 def parts():
     return [board.read()[c.stage][0] for c in (*stamps, *mine.second.transforms)]
@@ -231,7 +235,7 @@ dlbench_places.put(False)
 assert [type(one) for one in again.first.transforms] == [Step, Step]
 # it has turns of its own, and its batches are made with those
 samples, made = pickle.loads(pickle.dumps((wrapped, collate)))
-assert samples.board is made.board and samples.board.turns is not board.turns and samples.board.n_parts == 3
+assert samples.board is made.board and samples.board.turns is not board.turns and samples.board.kind == board.kind
 PY
 
 # --- sums of a few samples' parts against those of all, on the same run: parts of planted costs, which differ by sample, and by its place
@@ -432,11 +436,61 @@ for kind, fails, passes in itertools.product((Mine, Bare), (0, 100, 200, 299), (
         assert "sample %d of" % fails in str(why), why
 PY
 
+# --- a short batch that is dropped, of each epoch, leaves nothing behind
+holds <<'PY'
+import dlbench_stamps
+import dlbench_streams
+from dlbench_streams import Stream
+ns = 1
+dlbench_stamps.monotonic_ns = dlbench_streams.monotonic_ns = lambda: ns
+class Mine:
+    def __iter__(self):
+        global ns
+        for i in range(15):
+            ns += 10000
+            yield i
+def make(samples):
+    global ns
+    ns += 40000
+    return samples
+board = dlbench_stamps.Board("stamps", 0)
+board.batch_size = 4
+stream, collate, n = Stream(board, Mine()), dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, make), 6000
+for _ in range(n):
+    samples = iter(stream)
+    for _ in range(3):
+        assert collate([next(samples) for _ in range(4)])[3] == 4
+    assert len(list(samples)) == 3
+counts = [board.read()[stage][0] for stage in (dlbench_stamps.GETITEM, dlbench_stamps.COLLATE)]
+assert board.drawn().whole < n and abs(counts[0] / (15 * n) - 1) < 0.1 and abs(counts[1] / (3 * n) - 1) < 0.1, counts
+PY
+
+# --- samples of a large batch without stamps are told of before it is whole
+holds <<'PY'
+import dlbench_stamps
+from dlbench_streams import Stream
+from dlbench_stamps import Samples
+class Mine:
+    def __getitem__(self, i):
+        told.append(sum(board.map().row))
+    def __iter__(self):
+        while True:
+            yield self[0]
+for kind in Samples, Stream:
+    board, told = dlbench_stamps.Board("stamps", 0), []
+    board.batch_size, board.turns.between = 256, 10
+    dlbench_stamps._open.clear()
+    data = kind(board, Mine())
+    data.__getitems__(list(range(256))) if kind is Samples else next(iter(data))
+    assert len(told) == 256 and told == sorted(told) and len(set(told)) >= 256 // dlbench_stamps.MOST_TOGETHER and board.read()[dlbench_stamps.GETITEM] == (0, 0)
+PY
+
 # --- what begins anew when it is asked for an iterator is asked once, as DataLoader does; an iterator need not give one itself
 holds <<'PY'
 import itertools
 import dlbench_stamps
 from dlbench_streams import Stream
+from dlbench_turns import Kind
 class Only:
     def __init__(self):
         self.i = -1
@@ -454,7 +508,7 @@ class Mine:
         return Only()
 for kind, n_parts, size, passes in itertools.product((Mine, Anew), (0, 3), (1, 8, 1000), (False, True)):
     board = dlbench_stamps.Board("stamps", 0)
-    board.batch_size, board.n_parts, board.turns.between = size, n_parts, passes * 10000
+    board.batch_size, board.kind, board.turns.between = size, Kind(n_parts), passes * 10000
     dlbench_stamps._open.clear()
     stream = Stream(board, kind())
     for epoch in 1, 2:
@@ -467,6 +521,7 @@ holds <<'PY'
 import weakref
 import dlbench_stamps
 from dlbench_streams import Stream
+from dlbench_turns import Kind
 class Sample:
     pass
 class Mine:
@@ -474,7 +529,7 @@ class Mine:
         return (Sample() for _ in range(64))
 for n_parts, between in (0, 0), (3, 0), (0, 1000):
     board = dlbench_stamps.Board("stamps", 0)
-    board.batch_size, board.n_parts, board.turns.between = 8, n_parts, between
+    board.batch_size, board.kind, board.turns.between = 8, Kind(n_parts), between
     dlbench_stamps._open.clear()
     samples = iter(Stream(board, Mine()))
     assert all(one() is None for one in map(weakref.ref, samples))
@@ -529,12 +584,29 @@ def collate_ns(took_ns, n):
 assert collate_ns(10**8, 100) == ((100, 10**10), 100)
 (found, sum_ns), n_drawn = collate_ns(10**5, 20000)
 assert abs(found - 20000) <= 512 and sum_ns == found * 10**5 and n_drawn < 1000
+# its transforms are all timed
+import dlbench_wrap
+from compose import Compose
+class IterDataPipe(torch.utils.data.IterableDataset):
+    def __init__(self):
+        self.transform = Compose([abs])
+    def __iter__(self):
+        return (self.transform(i) for i in range(6400))
+torch.utils.data.IterDataPipe = IterDataPipe
+board = dlbench_stamps.Board("stamps", 0)
+dlbench_stamps._open.clear()
+data, collate = dlbench_wrap.stamped(board, IterDataPipe(), [], []), dlbench_stamps.Collate(board, COLLATE, len)
+assert type(data) is IterDataPipe
+samples = iter(data)
+for _ in range(200):
+    collate([next(samples) for _ in range(32)])
+assert board.read()[len(dlbench_stamps.STAGES)][0] == 6400 and board.drawn().whole < 200
 PY
 
 # --- clocks are read around any long batch with the same probability, whatever it takes and whatever came before it, and seldom enough
 holds <<'PY'
 import dlbench_turns
-from dlbench_turns import CLOCKS_NS, MOST_FRAC, Turns
+from dlbench_turns import CLOCKS_NS, MOST_FRAC, Kind, Turns
 from random import Random
 dlbench_turns._random = Random(1)
 ms = 10**6
@@ -548,7 +620,7 @@ for pieces in ((40 * ms, 0), (4 * ms, 1)), ((60 * ms, 0), *[(8 * ms, 1)] * 3), (
                     seen_ns += turns.clocks.weight * took_ns
                     computed_ns += turns.clocks.weight * took_ns * computes
                     n_seen += 1
-                turns.took(3, True, took_ns)
+                turns.took(Kind(3, True), took_ns)
             turns.is_begun = turns.is_passed = False
             done_ns += took_ns
     truth = sum(ns * computes for ns, computes in pieces) / sum(ns for ns, _ in pieces)
@@ -570,6 +642,8 @@ assert by_name(None) == by_name(1000) == {"getitem": ("read", 10**9), "load": ("
                                           "collate": ("collate", 10**6)}
 assert by_name(FEWEST) == {"getitem": ("read", 10**9), "load": ("decode", 75 * 10**7), "Crop": ("transform", 25 * 10**7), "collate": ("collate", 10**6)}
 assert {part for part, _ in by_name(FEWEST - 1).values()} == {None}
+# of too few batches that had stamps neither
+assert [stages(names, [*window[:COLLATE], (n, 10**6), *window[COLLATE + 1 :]], True, None, n_whole)[0]["part"] for n, n_whole in ((4, 4), (100, 16), (100, 15), (10, 9))] == ["read", "read", None, None]
 crop = len(dlbench_stamps.STAGES)
 for within, bounded in (BY_CHANCE - 0.01, True), (BY_CHANCE + 0.01, False):  # in threads
     window[LOAD], window[crop] = (1000, 10**9), (1000, int((within - 1) * 10**9))
@@ -594,12 +668,13 @@ PY
 # --- the sample that raises among those whose parts are not timed has its number
 holds <<'PY'
 import dlbench_stamps
+import dlbench_turns
 from dlbench_errors import AtSample
 class Raises:
     def __getitem__(self, i):
         return 1 // (i - 5)
 board = dlbench_stamps.Board("stamps", 0)
-samples, turns, board.n_parts = dlbench_stamps.Samples(board, Raises()), board.turns, 3
+samples, turns, board.kind = dlbench_stamps.Samples(board, Raises()), board.turns, dlbench_turns.Kind(3)
 for turns.between, turns.n_pieces, turns.each in (1, 1, False), (0, 1, False), (0, 3, False), (0, 1, True):
     turns.passed = 0
     try:
