@@ -37,7 +37,7 @@ N = len(STAGES) + MAX_TRANSFORMS
 BEATS, ROW = 2 * N, 2 * N + 1  # of a row: what rises where samples come that have no stamps; its numbers
 MOST_TOGETHER = 32  # samples, of which nothing is told until they are there
 
-_weight = 1  # what the parts of the present sample count (dlbench_turns.py); 0: they are not timed. Between samples 1
+_weight = 1  # what the parts of the present samples count (dlbench_turns.py); 0: they are not timed. Between batches 1
 _garbage_ns = 0  # in which this process collected it
 _open = {}  # file name -> what Board.map gives
 os.register_at_fork(after_in_child=_open.clear)
@@ -52,12 +52,21 @@ def sample_of(i):
     return number if 0 <= number < NO_SAMPLE else NO_SAMPLE
 
 
-def add(found, stage, since_ns, n, weight=1):
+def garbage_ns():
+    return _garbage_ns
+
+
+def stands_for(weight, took_ns, collected_ns):
+    """What so many took, of which one took so long. Garbage comes when it comes, in no other one."""
+    return weight * (took_ns - collected_ns) + collected_ns
+
+
+def add(found, stage, since_ns, n, weight=1, collected_ns=0):
     """When the stage ended, which stands for so many. `found`: what Board.map gives."""
     row, rings, _, _ = found
     now_ns = monotonic_ns()
     row[2 * stage] += weight * n
-    row[2 * stage + 1] += weight * (now_ns - since_ns)
+    row[2 * stage + 1] += stands_for(weight, now_ns - since_ns, collected_ns)
     if rings:
         rings.add(stage, since_ns, now_ns)
     return now_ns
@@ -107,8 +116,8 @@ class Board:
         self.__dict__.update(state, turns=Turns(state["trace"] is not None))
 
     def map(self, row=0):
-        """This process's part. Row 0 is the training loop's. A worker whose row was not named (Init) is of a loader within the user's data, or still unpickles what it was sent.
-        What it stamps counts nowhere."""
+        """This process's part. Row 0 is the training loop's. A worker whose row was not named (Init) is of a loader within the user's data, or
+        still unpickles what it was sent. What it stamps counts nowhere."""
         found = _open.get(self.path) if row == 0 else None
         if found is None and row == 0 and (get_worker_info() or os.getpid() != self.loop):
             found = Part(memoryview(bytearray(ROW * 8)).cast("Q"), None, memoryview(bytearray(N_BESIDE * 8)).cast("Q"), None)
@@ -123,9 +132,9 @@ class Board:
         _open[self.path] = found
         return found
 
-    def add(self, stage, since_ns, n=1, weight=1):
+    def add(self, stage, since_ns, n=1, weight=1, collected_ns=0):
         """When the stage ended."""
-        return add(_open.get(self.path) or self.map(), stage, since_ns, n, weight)
+        return add(_open.get(self.path) or self.map(), stage, since_ns, n, weight, collected_ns)
 
     def computed(self, before, took_ns):
         """Of samples of a batch that took so long: how long they had a core or waited for something else, how long they computed, and how long the
@@ -247,15 +256,15 @@ class Call:
         weight = _weight
         if weight == 0:
             return self.function(*args, **kwargs)
-        garbage_ns, start_ns = _garbage_ns, monotonic_ns()
+        before_ns, start_ns = _garbage_ns, monotonic_ns()
         out = self.function(*args, **kwargs)
         # As add does it: between others' work, two calls more are half of what a stamp costs.
         now_ns = monotonic_ns()
-        garbage_ns = _garbage_ns - garbage_ns  # it comes when it comes, in no other sample of the group
+        collected_ns = _garbage_ns - before_ns
         row, rings, _, _ = _open.get(self.board.path) or self.board.map()
         at = 2 * self.stage
         row[at] += weight
-        row[at + 1] += weight * (now_ns - start_ns - garbage_ns) + garbage_ns
+        row[at + 1] += weight * (now_ns - start_ns - collected_ns) + collected_ns
         if rings:
             rings.add(self.stage, start_ns, now_ns)
         return out
@@ -339,10 +348,11 @@ class Collate(Call):
         turns.worker, turns.is_begun, board = worker.id if worker else 0, False, self.board
         if board.kind.n_parts:  # it may have transforms, too
             put(turns.parts.weight)
+        before_ns = _garbage_ns
         out = self.function(samples)
         _weight = 1
         if turns.whole.weight:
-            now_ns = board.add(self.stage, start_ns, 1, turns.whole.weight)
+            now_ns = board.add(self.stage, start_ns, 1, turns.whole.weight, _garbage_ns - before_ns)
             out = Made(out, turns.worker, now_ns, n_of(samples), turns.indices, board.path, turns.whole.weight)
         else:
             now_ns = monotonic_ns()
@@ -429,8 +439,8 @@ class Samples:
         """A batch that has some stamps."""
         board, turns = self.board, self.board.turns
         row, rings, _, _ = _open.get(board.path) or board.map()
-        before = dlbench_cpu.used() if turns.reads_clocks() else None
-        turns.n, turns.begun_ns = len(indices), monotonic_ns()
+        clocks = dlbench_cpu.used() if turns.reads_clocks() else None
+        before_ns, turns.n, turns.begun_ns = _garbage_ns, len(indices), monotonic_ns()
         if turns.each and not self.gives_batches:
             put(turns.parts.weight)
             out = [self.timed(i, turns.whole.weight, row, rings) for i in indices]
@@ -439,11 +449,11 @@ class Samples:
             out = self.in_pieces(indices, read, turns)
             now_ns = monotonic_ns()
             row[GOT] += turns.whole.weight * turns.n
-            row[GOT_NS] += turns.whole.weight * (now_ns - turns.begun_ns)
+            row[GOT_NS] += stands_for(turns.whole.weight, now_ns - turns.begun_ns, _garbage_ns - before_ns)
             if rings:
                 rings.add(GETITEM, turns.begun_ns, now_ns)
-        if before:
-            board.computed(before, monotonic_ns() - turns.begun_ns)
+        if clocks:
+            board.computed(clocks, monotonic_ns() - turns.begun_ns)
         return out
 
     def in_pieces(self, indices, read, turns):

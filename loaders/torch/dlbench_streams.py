@@ -11,7 +11,7 @@ from types import GeneratorType
 
 import dlbench_cpu
 from dlbench_errors import AtSample
-from dlbench_stamps import GETITEM, GOT, GOT_NS, LOAD, MOST_TOGETHER, STAGES, N, put
+from dlbench_stamps import GETITEM, GOT, GOT_NS, LOAD, MOST_TOGETHER, STAGES, N, garbage_ns, put, stands_for
 from dlbench_turns import FIRST
 from torch.utils.data import IterableDataset
 
@@ -90,8 +90,8 @@ class Reader:
     def stamped(self, size):
         """A batch that has some stamps."""
         board, turns = self.board, self.turns
-        before = dlbench_cpu.used() if turns.reads_clocks() else None
-        turns.begun_ns = monotonic_ns()
+        clocks = dlbench_cpu.used() if turns.reads_clocks() else None
+        before_ns, turns.begun_ns = garbage_ns(), monotonic_ns()
         if turns.each:
             put(turns.parts.weight)
             n = size
@@ -99,16 +99,16 @@ class Reader:
                 n -= 1
         else:
             self.in_pieces(size)
-            self.add(turns.begun_ns, len(self.some))
+            self.add(turns.begun_ns, len(self.some), garbage_ns() - before_ns)
         turns.n = len(self.some)
-        if before and turns.n:
-            board.computed(before, monotonic_ns() - turns.begun_ns)
+        if clocks and turns.n:
+            board.computed(clocks, monotonic_ns() - turns.begun_ns)
 
-    def add(self, since_ns, n):
+    def add(self, since_ns, n, collected_ns=0):
         now_ns, weight = monotonic_ns(), self.turns.whole.weight
         if n > 0:
             self.row[GOT] += weight * n
-            self.row[GOT_NS] += weight * (now_ns - since_ns)
+            self.row[GOT_NS] += stands_for(weight, now_ns - since_ns, collected_ns)
             if self.rings:
                 self.rings.add(GETITEM, since_ns, now_ns)
 

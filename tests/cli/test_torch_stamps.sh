@@ -663,6 +663,26 @@ call = dlbench_stamps.Call(board, LOAD, part)
 dlbench_stamps._weight = 8
 call(0)
 assert board.read()[LOAD] == (8, 8 * 1000 + 10**6)
+dlbench_stamps._weight = 1
+# the same of whole batches
+import dlbench_streams
+from dlbench_streams import Stream
+dlbench_streams.monotonic_ns = clock
+class Mine:
+    def __getitem__(self, i):
+        part(i)
+    def __iter__(self):
+        while True:
+            yield part(0)
+for kind in dlbench_stamps.Samples, Stream:
+    board = dlbench_stamps.Board("stamps", 0)
+    board.batch_size = 4
+    dlbench_stamps._open.clear()
+    data, turns = kind(board, Mine()), board.turns
+    turns.whole.size, turns.each = 8, False
+    data.__getitems__([0, 1, 2, 3]) if kind is dlbench_stamps.Samples else next(iter(data))
+    dlbench_stamps.Collate(board, COLLATE, part)([0] * 4)
+    assert board.read()[GETITEM] == (32, 8 * 4000 + 4 * 10**6) and board.read()[COLLATE] == (8, 8 * 1000 + 10**6), board.read()
 PY
 
 # --- the sample that raises among those whose parts are not timed has its number
