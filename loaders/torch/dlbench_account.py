@@ -5,7 +5,7 @@ from dlbench_stamps import COLLATE, COMPUTED, GETITEM, LOAD, ON_CPU, STAGES, WAT
 OWN = "own computing"  # no name of Python's: no transform has it
 LEAST = 0.05  # of __getitem__: less than that the ticks of the kernel's clock do not tell
 FEWEST = 128  # samples whose parts were timed, if those of others were not: fewer say too little of where the time went
-FEWEST_BATCHES = 16  # with stamps, if others had none
+FEWEST_BATCHES = 8  # with stamps, if others had none
 BY_CHANCE = 1.5  # times what they are within: so much more than that the parts of so many samples hardly come to by chance
 TICK_NS = 4000000  # many kernels tell computing of the program from their own by what a thread does at each tick
 

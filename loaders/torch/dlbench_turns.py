@@ -26,7 +26,8 @@ MOST = 512  # batches of a group: what is rare counts as often, or not at all
 PIECE = 32  # samples at the least
 FIRST = 32  # samples of a process at the least, which show how long one takes: all are timed
 REMEMBERED = 16  # batches with stamps: of those before, half
-FOR_ONE, FOR_BATCH = 64, 4  # so many samples and batches have come for each that one stands for: of few enough are timed, too
+FOR_ONE = 64  # so many samples have come for each batch that one stands for: of few enough are timed, too
+FOR_WHOLE, FOR_PARTS = 16, 4  # and so many batches
 
 _random = Random()  # the user's own random numbers stay what they are
 os.register_at_fork(after_in_child=_random.seed)
@@ -175,7 +176,7 @@ class Turns:
     def sizes(self, kind, watches):
         """Of the next groups. Decides what is drawn within a batch."""
         n, n_parts, batch_ns = self.seen_samples / self.seen_batches, kind.n_parts, max(self.seen_ns / self.seen_batches, 1)
-        most = max(self.n_samples // max(FOR_ONE, FOR_BATCH * self.n), 1)
+        most, most_parts = (max(self.n_samples // max(FOR_ONE, few * self.n), 1) for few in (FOR_WHOLE, FOR_PARTS))
         clocks = min(one_of(CLOCKS_NS, MOST_FRAC / 2 * batch_ns), most) if watches else MOST
         if self.is_full:
             return 1, 1, clocks
@@ -186,4 +187,4 @@ class Turns:
         if not kind.gives_batches:
             self.n_pieces = min(pieces(n, n_parts, batch_ns), max(self.n_samples // FOR_ONE, 1))
         parts = one_of(PARTS_NS + n / self.n_pieces * n_parts * STAMP_NS, MOST_FRAC * batch_ns)
-        return whole, min(parts, most) if n_parts or self.is_steady else MOST, clocks
+        return whole, min(parts, most_parts) if n_parts or self.is_steady else MOST, clocks
