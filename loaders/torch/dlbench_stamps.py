@@ -57,7 +57,8 @@ def garbage_ns():
 
 
 def stands_for(weight, took_ns, collected_ns):
-    """What so many took, of which one took so long. Garbage comes when it comes, in no other one."""
+    """What so many took, of which one took so long. Garbage comes when it comes, in no other one; in another thread it may have begun before."""
+    collected_ns = min(collected_ns, took_ns)
     return weight * (took_ns - collected_ns) + collected_ns
 
 
@@ -258,9 +259,9 @@ class Call:
             return self.function(*args, **kwargs)
         before_ns, start_ns = _garbage_ns, monotonic_ns()
         out = self.function(*args, **kwargs)
-        # As add does it: between others' work, two calls more are half of what a stamp costs.
+        # As add and stands_for do it: between others' work, calls more are half of what a stamp costs.
         now_ns = monotonic_ns()
-        collected_ns = _garbage_ns - before_ns
+        collected_ns = min(_garbage_ns - before_ns, now_ns - start_ns)
         row, rings, _, _ = _open.get(self.board.path) or self.board.map()
         at = 2 * self.stage
         row[at] += weight

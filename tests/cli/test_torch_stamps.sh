@@ -663,6 +663,15 @@ call = dlbench_stamps.Call(board, LOAD, part)
 dlbench_stamps._weight = 8
 call(0)
 assert board.read()[LOAD] == (8, 8 * 1000 + 10**6)
+# that of another thread may have begun before
+before = board.read()[LOAD]
+def late(x):
+    global ns
+    ns += 500
+    board.collected(ns - 10**6)
+dlbench_stamps.Call(board, LOAD, late)(0)
+assert board.read()[LOAD] == (before[0] + 8, before[1] + 500)
+assert dlbench_stamps.stands_for(8, 500, 10**6) == 500
 dlbench_stamps._weight = 1
 # the same of whole batches
 import dlbench_streams
