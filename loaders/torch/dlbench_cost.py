@@ -16,7 +16,7 @@ from dlbench_stamps import COLLATE, GC, GETITEM, LOAD, LOOP_GC, NEXT, STAGES, TR
 from dlbench_streams import Reader, Stream
 from dlbench_turns import MOST, Turns, times_each
 
-APART_NS = 400000  # of work between two stamps, behind which they find as little in the caches as behind others()
+APART_NS = 3000000  # of work between two stamps, behind which they find as little in the caches as behind others()
 N_ROUNDS, N_CLOSE, N_TOGETHER = 24, 100, 4096
 
 

@@ -1,7 +1,7 @@
 """Of which batches there are time stamps: of quick ones, of one in several. Part of loaders/torch/serve.py.
 
 A stamp takes some microseconds, and an image of 100 x 100 pixels with five transforms 400. So batches are drawn, such that stamps take about
-0.5% of the work. What is stamped of a drawn batch counts for the whole group that it is drawn from: whatever the order of the data, sums and counts
+0.3% of the work. What is stamped of a drawn batch counts for the whole group that it is drawn from: whatever the order of the data, sums and counts
 are right in the mean. There are three draws:
 
   whole   has the stamps of a batch: __getitem__ of its samples together, collate, its way to the loop. Each batch has, unless it is quick.
@@ -20,7 +20,7 @@ from typing import NamedTuple
 BATCH_NS = 50000  # those of a whole batch
 PARTS_NS, STAMP_NS = 40000, 2000  # those of the parts of its samples: the first of them, and each
 CLOCKS_NS = 80000  # reading the CPU's clocks before and behind a batch
-MOST_FRAC = 0.005  # of the work: what the parts' are to take; those of whole batches as much, or half where they are drawn; the clocks half
+MOST_FRAC = 0.003  # of the work: what the parts' are to take; those of whole batches as much, or half where they are drawn; the clocks half
 LONG_NS = 1000000  # of a batch, whose computing is told from its waiting
 MOST = 512  # batches of a group: what is rare counts as often, or not at all
 PIECE = 32  # samples at the least

@@ -115,7 +115,7 @@ def held_in(dataset, depth=dlbench_find.DEPTH):
 def stamp_loader(board, dataset):
     """What opens the samples of torchvision's folders and of data sets like them, unless it is computed: images, or something else, which
     is then a transform by its name. Whether there is such a thing."""
-    loader = dlbench_find.attributes_of(dataset).get("loader", getattr(type(dataset), "loader", None))
+    loader = dlbench_find.attribute_of(dataset, "loader", getattr(type(dataset), "loader", None))
     if isinstance(loader, dlbench_stamps.Call):  # of a data set that is held twice
         return True
     if not callable(loader):

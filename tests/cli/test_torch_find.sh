@@ -191,6 +191,52 @@ texts.rows = texts.more = [texts.rows] * 100000
 assert timed(texts) == []
 PY
 
+# --- wherever the attribute lies; and looking leaves the object as it is: a __dict__ that is made makes each attribute slower in Python 3.11
+holds <<'PY'
+import gc
+import dlbench_find
+import own
+from steps import Compose, crop, flip
+
+
+class Default(own.Mine):
+    transform, transforms, loader = None, None, own.words
+
+
+class Computed(own.Mine):
+    transforms = property(lambda self: 1 / 0)
+    transform = property(lambda self: 1 / 0)
+
+
+class Slots:
+    __slots__ = ("transform", "never", "__weakref__")
+
+
+class Asked(own.Mine):
+    def __getattr__(self, name):
+        raise KeyError(name)
+
+
+def found(dataset):
+    return [(type(owner), is_held) for owner, is_held in dlbench_find.holders_in(dataset)]
+
+
+one = (Compose, True)
+plain, default, computed, slots, asked = own.Holds(Compose([crop])), Default(), Computed(), Slots(), Asked()
+assert found(plain) == [one]
+assert not any(isinstance(held, dict) for held in gc.get_referents(plain)) and found(plain) == [one]
+plain.classes = {"a": 1, "b": Compose([flip])}
+assert found(plain) == [one, one] and vars(plain) and found(plain) == [one, one]
+assert found(default) == [] and dlbench_find.attribute_of(default, "loader") is None
+default.transform, default.transforms, default.loader = Compose([crop]), [crop, flip], crop
+assert found(default) == [(Default, True)] and dlbench_find.attribute_of(default, "loader") is crop
+assert found(computed) == [] and dlbench_find.attribute_of(computed, "transforms", 5) == 5
+slots.transform = Compose([crop])
+assert found(slots) == [one] and dlbench_find.attribute_of(slots, "transform") is slots.transform
+assert dlbench_find.attribute_of(slots, "never", 5) == 5
+assert found(asked) == [] and dlbench_find.attribute_of(asked, "loader") is None
+PY
+
 # --- what __getitem__ names is not sent to a worker that is spawned: it has stamps of its own there
 cat >spawned.py <<'PY'
 import multiprocessing
