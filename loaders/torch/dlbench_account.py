@@ -25,13 +25,13 @@ def numbered(names):
     return out
 
 
-def own_computing(window, parts):
-    """What __getitem__ computes beside its transforms and its loading, at the least: all of those may be computing."""
+def own_computing(window, parts, in_collate_ns):
+    """What __getitem__ computes beside its transforms and its loading, at the least: all of those may be computing. `window`: as within() has it."""
     (watched_ns, computed_ns), (n, whole_ns) = window[COMPUTED], window[GETITEM]
     within_ns = sum(ns for (_, ns), part in zip(window, parts) if part in ("decode", "transform"))
     if watched_ns == 0:
         return []
-    own_ns = int(min(computed_ns / watched_ns, 1) * whole_ns) - within_ns
+    own_ns = int(min(computed_ns / watched_ns, 1) * (whole_ns - in_collate_ns)) - (within_ns - in_collate_ns)
     least = max(LEAST, (TICK_NS / watched_ns) ** 0.5)  # two standard errors, of a half
     return [{"name": OWN, "part": "transform", "count": n, "sum_ns": own_ns}] if own_ns > least * whole_ns else []
 
@@ -55,19 +55,31 @@ def bounded(window):
     return out
 
 
-def stages(names, window, decodes, n_timed=None, n_whole=None):
-    """Those of which there was one in the window. n_timed: samples whose parts were timed; n_whole: batches that had stamps; None: all."""
-    parts = parts_of(names, decodes)
-    if n_whole is not None and n_whole < min(window[COLLATE][0], FEWEST_BATCHES):
+def within(window, in_collate_ns):
+    """Transforms are parts of __getitem__. Those that collate_fn called count for it, and not for collate."""
+    out = list(window)
+    for stage, more_ns in (GETITEM, in_collate_ns), (COLLATE, -in_collate_ns):
+        out[stage] = window[stage][0], max(window[stage][1] + more_ns, 0)
+    return out
+
+
+def stages(names, window, decodes, drawn=None, is_own=True):
+    """Those of which there was one in the window. drawn: dlbench_stamps.Drawn; None: all were. is_own: data of the user's own, of which it is not
+    known what they do beside their parts."""
+    parts, in_collate_ns = parts_of(names, decodes), 0
+    if window[GETITEM][0] == 0 or (drawn and drawn.whole < min(window[COLLATE][0], FEWEST_BATCHES)):
         parts = [None] * len(parts)
-    if n_timed is not None and n_timed < window[GETITEM][0]:
+    if drawn:
+        in_collate_ns = drawn.in_collate_ns
+        window = within(window, in_collate_ns)
+    if drawn and drawn.samples is not None and drawn.samples < window[GETITEM][0]:
         window = bounded(window)
-        if n_timed < FEWEST:
+        if drawn.samples < FEWEST:
             parts = [None] * len(parts)
     used = [i for i, (n, _) in enumerate(window) if n > 0 and i not in WATCHED]
     named = zip(used, numbered([names[i] for i in used]))
     out = [{"name": name, "part": parts[i], "count": window[i][0], "sum_ns": window[i][1]} for i, name in named]
-    return out + (own_computing(window, parts) if parts[GETITEM] else [])
+    return out + (own_computing(window, parts, in_collate_ns) if is_own and parts[GETITEM] else [])
 
 
 def track(names, decodes):

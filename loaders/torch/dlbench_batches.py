@@ -47,7 +47,8 @@ class Count:
         self.function = function
 
     def __call__(self, samples):
-        return Counted(self.function(samples), n_of(samples))
+        n = n_of(samples)  # the function may consume them
+        return Counted(self.function(samples), n)
 
 
 class Batches:

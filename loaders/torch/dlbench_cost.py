@@ -1,7 +1,7 @@
 """What the stamps of dlbench_stamps.py cost. Part of loaders/torch/serve.py.
 
 A stamp closely behind another one takes 0.5 us. Between others' work, which leaves little of its code and data in a core's caches, it takes
-3 to 10: that is what a cell with stamps differs by from one without.
+3 to 15: that is what a cell with stamps differs by from one without.
 """
 
 import itertools
@@ -41,16 +41,18 @@ class Costs(NamedTuple):
     clocks: Cost  # of CPUs: two readings
     n_parts: int  # of a sample
     groups: bool  # whether the parts of some samples count for others
+    gives_batches: bool  # and samples have no stamps of their own
     taken_out: frozenset  # stages whose wrappers are taken out (dlbench_places.py)
 
     def frac(self, window, drawn):
-        """What the stamps of a window took of the time of the workers' work; None: there was none. `drawn`: dlbench_stamps.Drawn."""
+        """What the stamps of a window took of the time of the workers' work; None: there was none, or __getitem__ was not timed. `drawn`:
+        dlbench_stamps.Drawn."""
         (n_samples, samples_ns), (n_batches, collate_ns) = window[GETITEM], window[COLLATE]
         work_ns = samples_ns + collate_ns + window[TRANSPORT][1]
-        if work_ns == 0:
+        if n_samples == 0 or work_ns == 0:
             return None
-        spent_ns = self.of_parts(window, drawn, samples_ns / n_samples) if n_samples else 0
-        each = times_each(n_samples / max(n_batches, 1), self.n_parts, work_ns / max(n_batches, 1))
+        spent_ns = self.of_parts(window, drawn, samples_ns / n_samples)
+        each = not self.gives_batches and times_each(n_samples / max(n_batches, 1), self.n_parts, work_ns / max(n_batches, 1))
         for cost, n in (
             (self.passed, n_batches - drawn.whole),
             (self.whole, drawn.whole),
@@ -179,7 +181,7 @@ def of_sample(board):
 
 
 def of_clocks(board):
-    return Pair(lambda: board.computed(dlbench_cpu.used(), 0), lambda: None)
+    return Pair(lambda: board.computed(dlbench_cpu.used(), 0, 0), lambda: None)
 
 
 def medians(functions, numbers, between):
@@ -222,4 +224,4 @@ def measured(board, dataset):
     board.turns = Turns(board.turns.is_full)
     dlbench_places.put(True)
     groups = isinstance(dataset, (Samples, Stream)) and board.kind.n_parts > 0
-    return Costs(*costs, board.kind.n_parts, groups, frozenset(dlbench_places.stages()))
+    return Costs(*costs, board.kind.n_parts, groups, board.kind.gives_batches, frozenset(dlbench_places.stages()))

@@ -28,11 +28,12 @@ GETITEM, LOAD, COLLATE, NEXT, TRANSPORT, GC, LOOP_GC, COMPUTED, ON_CPU = range(9
 STAGES = ("getitem", "load", "collate", "next", "transport", "gc", "loop_gc", "computed", "on_cpu")
 WATCHED = (COMPUTED, ON_CPU)  # no stages of a sample: what watched samples used
 GOT, GOT_NS = 2 * GETITEM, 2 * GETITEM + 1  # their places in a row
-COLLECTED, COLLECTED_NS, TIMED, WHOLE, DRAWN, READ = range(6)  # beside a row: garbage; and what was drawn (Drawn)
-N_BESIDE = 6
+COLLECTED, COLLECTED_NS, TIMED, WHOLE, DRAWN, READ, IN_COLLATE_NS = range(7)  # beside a row: garbage; and what was drawn (Drawn)
+N_BESIDE = 7
 MAX_TRANSFORMS = 23  # with stamps of their own; so many stages a timeline has (core/measure/trace_names.h)
 FURTHER = "(after the first %d)" % (MAX_TRANSFORMS - 1)
 FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)  # what looks into one wants it itself
+OF_FUNCTIONS = ("__name__", "__qualname__", "__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__", "__func__", "__self__")
 N = len(STAGES) + MAX_TRANSFORMS
 BEATS, ROW = 2 * N, 2 * N + 1  # of a row: what rises where samples come that have no stamps; its numbers
 MOST_TOGETHER = 32  # samples, of which nothing is told until they are there
@@ -80,6 +81,7 @@ class Drawn(NamedTuple):
     whole: int  # batches with stamps of their own
     batches: int  # of those samples
     read: int  # pairs of readings of CPU clocks
+    in_collate_ns: int = 0  # of transforms that collate_fn called
 
     def since(self, before):
         return Drawn(*(b - a for a, b in zip(before, self)))
@@ -98,7 +100,7 @@ class Board:
     """The file: a row of (count, nanoseconds) for each process; then what is beside each row, and is no progress that the cell may wait
     for."""
 
-    SENT = ("path", "n_rows", "n_words", "names", "loop", "trace", "named", "batch_size", "kind")
+    SENT = ("path", "n_rows", "n_words", "names", "loop", "trace", "batch_size", "kind")
 
     def __init__(self, path, n_workers, trace=None):
         self.path, self.n_rows, self.names = path, n_workers + 1, list(STAGES)
@@ -106,7 +108,6 @@ class Board:
         self.batch_size = 1  # samples of iterable data that DataLoader asks for one behind the other
         self.kind = Kind()
         self.turns = Turns(trace is not None)  # a timeline has all stamps
-        self.named = []  # (name, stage) of transforms that the data set does not hold
         with open(path, "wb") as file:
             os.posix_fallocate(file.fileno(), 0, (self.n_words + N_BESIDE * self.n_rows) * 8)  # a full disk kills who writes to a map
 
@@ -137,18 +138,23 @@ class Board:
         """When the stage ended."""
         return add(_open.get(self.path) or self.map(), stage, since_ns, n, weight, collected_ns)
 
-    def computed(self, before, took_ns):
-        """Of samples of a batch that took so long: how long they had a core or waited for something else, how long they computed, and how long the
-        process had a CPU."""
+    def computed(self, before, took_ns, collected_ns):
+        """Of samples of a batch that took so long, and of that garbage so long: how long they had a core or waited for something else, how long they
+        computed, and how long the process had a CPU."""
         row, _, beside, _ = _open.get(self.path) or self.map()
         now, weight = dlbench_cpu.used(), self.turns.clocks.weight
-        had_core_ns = max(took_ns - (now[1] - before[1]), 0)
+        had_core_ns = max(took_ns - (now[1] - before[1]) - collected_ns, 0)
         row[2 * COMPUTED] += weight * had_core_ns
-        row[2 * COMPUTED + 1] += weight * (now[0] - before[0])
+        row[2 * COMPUTED + 1] += weight * max(now[0] - before[0] - collected_ns, 0)
         if dlbench_cpu.knows_queue():
             row[2 * ON_CPU] += weight * had_core_ns
-            row[2 * ON_CPU + 1] += weight * (now[2] - before[2])
+            row[2 * ON_CPU + 1] += weight * max(now[2] - before[2] - collected_ns, 0)
         beside[READ] += 1
+
+    def parts_ns(self):
+        """Of all samples' parts so far, in this process."""
+        row = (_open.get(self.path) or self.map()).row
+        return row[2 * LOAD + 1] + sum(row[2 * len(STAGES) + 1 : 2 * len(self.names) : 2])
 
     def beat(self):
         """Samples came: the cell need not take the process for one that hangs."""
@@ -196,7 +202,7 @@ class Board:
     def drawn(self):
         """All processes'."""
         words = struct.unpack_from("<%dQ" % (N_BESIDE * self.n_rows), self.map().memory, self.n_words * 8)
-        return Drawn(*(sum(words[i::N_BESIDE]) for i in (TIMED, WHOLE, DRAWN, READ)))
+        return Drawn(*(sum(words[i::N_BESIDE]) for i in (TIMED, WHOLE, DRAWN, READ, IN_COLLATE_NS)))
 
     def end_window(self, opened_ns, now_ns):
         rings = self.map().rings
@@ -240,49 +246,57 @@ def stamp_collections(board):
 class Call:
     """A function with a stamp. What else it has, it keeps: its class, too, for code that asks which transforms are random."""
 
-    OWN = ("board", "stage", "function")
+    OWN = ("dlbench_board", "dlbench_stage", "dlbench_function")  # no names of the user's
 
     def __init__(self, board, stage, function):
-        self.board, self.stage, self.function = board, stage, function
+        self.dlbench_board, self.dlbench_stage, self.dlbench_function = board, stage, function
 
     def __reduce__(self):
-        return type(self), (self.board, self.stage, self.function)
+        return type(self), (self.dlbench_board, self.dlbench_stage, self.dlbench_function)
 
     @property
     def __class__(self):
-        kind = type(self.function)
+        kind = type(self.dlbench_function)
         return type(self) if issubclass(kind, FUNCTIONS) else kind
+
+    @property
+    def __wrapped__(self):
+        """Where inspect.signature() looks."""
+        return self.dlbench_function
 
     def __call__(self, *args, **kwargs):
         weight = _weight
         if weight == 0:
-            return self.function(*args, **kwargs)
+            return self.dlbench_function(*args, **kwargs)
         before_ns, start_ns = _garbage_ns, monotonic_ns()
-        out = self.function(*args, **kwargs)
+        out = self.dlbench_function(*args, **kwargs)
         # As add and stands_for do it: between others' work, calls more are half of what a stamp costs.
         now_ns = monotonic_ns()
         collected_ns = min(_garbage_ns - before_ns, now_ns - start_ns)
-        row, rings, _, _ = _open.get(self.board.path) or self.board.map()
-        at = 2 * self.stage
+        row, rings, _, _ = _open.get(self.dlbench_board.path) or self.dlbench_board.map()
+        at = 2 * self.dlbench_stage
         row[at] += weight
         row[at + 1] += weight * (now_ns - start_ns - collected_ns) + collected_ns
         if rings:
-            rings.add(self.stage, start_ns, now_ns)
+            rings.add(self.dlbench_stage, start_ns, now_ns)
         return out
 
     def __getattr__(self, name):
-        if name.startswith("__") or name in self.OWN:
+        if name in self.OWN or (name.startswith("__") and name not in OF_FUNCTIONS):
             raise AttributeError(name)
-        return getattr(self.function, name)
+        return getattr(self.dlbench_function, name)
 
     def __setattr__(self, name, value):
         if name in self.OWN:
             object.__setattr__(self, name, value)
         else:
-            setattr(self.function, name, value)
+            setattr(self.dlbench_function, name, value)
+
+    def __delattr__(self, name):
+        delattr(self.dlbench_function, name)
 
     def __repr__(self):
-        return repr(self.function)
+        return repr(self.dlbench_function)
 
 
 class Made(NamedTuple):
@@ -333,31 +347,35 @@ class Collate(Call):
 
     def __call__(self, samples):
         global _weight
-        turns = self.board.turns
-        if not turns.is_passed and (turns.is_begun or turns.begin_alone(n_of(samples))):
-            return self.stamped(samples, turns)
+        turns, n = self.dlbench_board.turns, n_of(samples)  # the function may consume its samples
+        turns.given.clear()
+        if not turns.is_passed and (turns.is_begun or turns.begin_alone(n)):
+            return self.stamped(samples, n, turns)
         turns.is_passed = False
-        out = self.function(samples)
+        out = self.dlbench_function(samples)
         _weight = 1
-        return out, turns.worker, monotonic_ns(), n_of(samples), turns.indices
+        return out, turns.worker, monotonic_ns(), n, turns.indices
 
-    def stamped(self, samples, turns):
+    def stamped(self, samples, n, turns):
         global _weight
         start_ns = monotonic_ns()
         turns.begun_ns = turns.begun_ns or start_ns
         worker = get_worker_info()
-        turns.worker, turns.is_begun, board = worker.id if worker else 0, False, self.board
-        if board.kind.n_parts:  # it may have transforms, too
+        turns.worker, turns.is_begun, board = worker.id if worker else 0, False, self.dlbench_board
+        has_parts = board.kind.n_parts > 0 and turns.parts.weight > 0  # it may call transforms, too
+        if board.kind.n_parts:
             put(turns.parts.weight)
-        before_ns = _garbage_ns
-        out = self.function(samples)
+        before_ns, parts_ns = _garbage_ns, board.parts_ns() if has_parts else 0
+        out = self.dlbench_function(samples)
         _weight = 1
+        if has_parts:
+            board.map().beside[IN_COLLATE_NS] += board.parts_ns() - parts_ns
         if turns.whole.weight:
-            now_ns = board.add(self.stage, start_ns, 1, turns.whole.weight, _garbage_ns - before_ns)
-            out = Made(out, turns.worker, now_ns, n_of(samples), turns.indices, board.path, turns.whole.weight)
+            now_ns = board.add(self.dlbench_stage, start_ns, 1, turns.whole.weight, _garbage_ns - before_ns)
+            out = Made(out, turns.worker, now_ns, n, turns.indices, board.path, turns.whole.weight)
         else:
             now_ns = monotonic_ns()
-            out = out, turns.worker, now_ns, n_of(samples), turns.indices
+            out = out, turns.worker, now_ns, n, turns.indices
         board.count_drawn(turns)
         turns.took(board.kind, now_ns - turns.begun_ns)
         return out
@@ -445,7 +463,7 @@ class Samples:
         if turns.each and not self.gives_batches:
             put(turns.parts.weight)
             out = [self.timed(i, turns.whole.weight, row, rings) for i in indices]
-            board.count_timed(turns.n)
+            board.count_timed(turns.n if turns.parts.weight else 0)
         else:
             out = self.in_pieces(indices, read, turns)
             now_ns = monotonic_ns()
@@ -454,7 +472,7 @@ class Samples:
             if rings:
                 rings.add(GETITEM, turns.begun_ns, now_ns)
         if clocks:
-            board.computed(clocks, monotonic_ns() - turns.begun_ns)
+            board.computed(clocks, monotonic_ns() - turns.begun_ns, _garbage_ns - before_ns)
         return out
 
     def in_pieces(self, indices, read, turns):
@@ -478,14 +496,14 @@ class Samples:
         """A sample with a stamp of its own."""
         if rings:
             rings.sample = sample_of(i)
-        start_ns = monotonic_ns()
+        before_ns, start_ns = _garbage_ns, monotonic_ns()
         try:
             out = self.dataset[i]
         except (Exception, SystemExit) as why:
             raise AtSample("sample %s" % (i,)) from why
         now_ns = monotonic_ns()
         row[GOT] += weight
-        row[GOT_NS] += weight * (now_ns - start_ns)
+        row[GOT_NS] += stands_for(weight, now_ns - start_ns, _garbage_ns - before_ns)
         if rings:
             rings.add(GETITEM, start_ns, now_ns)
             rings.sample = NO_SAMPLE  # what follows belongs to none

@@ -1,10 +1,9 @@
 """Stamps (dlbench_stamps.py) of iterable data. Part of loaders/torch/serve.py.
 
 DataLoader asks for the samples of a batch one behind the other, and then makes the batch. So they are read at once, as far as their batch goes,
-and given from a queue, which does not keep them: between two of them there is no call of Python's.
+and given from a list: between two of them there is no call of Python's. The list is emptied before the batch is made: it does not keep them.
 """
 
-from collections import deque
 from itertools import chain, islice, repeat
 from time import monotonic_ns
 from types import GeneratorType
@@ -45,7 +44,7 @@ class Reader:
     def __init__(self, board, samples):
         # islice() asks what it is given for an iterator, which some begin anew at, and others do not have.
         self.samples = samples if type(samples) is GeneratorType else map(next, repeat(samples))
-        self.board, self.turns, self.some = board, board.turns, deque()
+        self.board, self.turns, self.some = board, board.turns, []
         self.row, self.rings = board.map()[:2]
         self.n_given = 0
 
@@ -72,7 +71,9 @@ class Reader:
             self.n_given += n
             if n == 0:
                 turns.undo()
-            yield map(deque.popleft, repeat(some, n))
+            turns.given = some
+            yield some
+            some.clear()  # of what no batch was made
         put(1)
 
     def take(self, n):
@@ -102,7 +103,7 @@ class Reader:
             self.add(turns.begun_ns, len(self.some), garbage_ns() - before_ns)
         turns.n = len(self.some)
         if clocks and turns.n:
-            board.computed(clocks, monotonic_ns() - turns.begun_ns)
+            board.computed(clocks, monotonic_ns() - turns.begun_ns, garbage_ns() - before_ns)
 
     def add(self, since_ns, n, collected_ns=0):
         now_ns, weight = monotonic_ns(), self.turns.whole.weight
@@ -120,19 +121,23 @@ class Reader:
             self.take(size)
             return
         first, last, stands_for = turns.piece(size)
-        self.take(first)
+        if self.take(first) < first:  # what has ended is not asked again
+            return
         put(turns.parts.weight * stands_for)
-        self.board.count_timed(self.take(last - first))
+        n = self.take(last - first)
         put(0)
-        self.take(size - last)
+        self.board.count_timed(n)
+        if n == last - first:
+            self.take(size - last)
 
     def timed(self):
         """A sample with a stamp of its own. Whether there was one. Of the first ones it is seen whether each has parts, but for the very first,
         which may fill a buffer. If one has none, those of all samples are timed: the work of many comes with one, and a few say too little."""
         turns, looks = self.turns, self.board.kind.n_parts and 0 < self.turns.n_timed < FIRST
         before, since_ns = self.parts() if looks else 0, monotonic_ns()
+        before_ns = garbage_ns()
         n = self.take(1)
-        self.add(since_ns, n)
+        self.add(since_ns, n, garbage_ns() - before_ns)
         self.board.count_timed(n)
         if looks and n and self.parts() == before:
             turns.is_full = True

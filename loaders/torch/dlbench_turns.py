@@ -57,7 +57,6 @@ class Kind(NamedTuple):
     """Of the data set."""
 
     n_parts: int = 0  # of a sample, that have stamps of their own
-    is_watched: bool = False  # whether computing and waiting are told apart within __getitem__
     gives_batches: bool = False  # by its __getitems__: it is not asked for pieces of them
 
 
@@ -105,6 +104,7 @@ class Turns:
         self.is_passed, self.is_begun = False, False
         self.span, self.n, self.begun_ns = 1, 0, 0
         self.worker, self.indices = 0, None
+        self.given = []  # its samples, if they are iterable data's
         self.n_samples, self.n_timed = 0, 0  # so far: all; those whose parts were timed
         self.n_whole, self.whole_ns = 0, 0  # batches so far
         self.seen_batches, self.seen_samples, self.seen_ns = 0, 0, 0  # of late
@@ -151,7 +151,7 @@ class Turns:
         if self.is_steady and not self.parts.weight and not self.clocks.weight:  # what was drawn holds on
             return
         is_known = self.seen_samples >= FIRST
-        watches = is_known and kind.is_watched and self.whole_ns >= LONG_NS * self.n_whole  # so far: of late would favour what comes just now
+        watches = is_known and self.whole_ns >= LONG_NS * self.n_whole  # so far: of late would favour what comes just now
         self.n_pieces, self.each = 1, True
         sizes = self.sizes(kind, watches) if is_known else (1, 1, 1)
         if self.clocks.weight:

@@ -1,7 +1,7 @@
 """Puts stamps (dlbench_stamps.py) around the parts of the user's data: its transforms, what opens its images, the data set itself. Part of
 loaders/torch/serve.py."""
 
-import itertools
+import collections
 
 import dlbench_find
 import dlbench_places
@@ -9,7 +9,7 @@ import dlbench_stamps
 import dlbench_streams
 import torch.utils.data
 from dlbench_turns import Kind
-from torch.utils.data import Dataset, IterableDataset, get_worker_info
+from torch.utils.data import IterableDataset, get_worker_info
 
 
 class Init:
@@ -34,112 +34,117 @@ class Init:
             stamp_again(self.board, dataset)
         if self.function is not None:
             self.function(worker)
+            stamp_again(self.board, dataset)
 
 
 def name_of(step):
-    return getattr(step, "__name__", type(step).__name__)
+    return step.__name__ if dlbench_find.is_a(step, dlbench_stamps.FUNCTIONS) else type(step).__name__
 
 
-def stamp_steps(owner, stage_of):
-    """Puts a stamp into each transform that an object calls. One that calls transforms itself has theirs. stage_of(name): (board, stage)."""
-    steps = dlbench_find.steps_of(owner)
-    for i, step in enumerate(steps):
-        if not isinstance(step, dlbench_stamps.Call) and dlbench_find.steps_of(step) is None:
-            board, stage = stage_of(name_of(step))
-            steps[i] = step if stage is None else dlbench_stamps.Call(board, stage, step)
-    dlbench_find.set_steps(owner, steps)
-    note_place(owner)
+def is_stamped(one):
+    return type(one) is dlbench_stamps.Call
 
 
-def note_place(owner):
-    steps = getattr(owner, "transforms", None)
-    if type(steps) is list:
-        dlbench_places.note(steps, dlbench_stamps.Call)
+class Stamper:
+    """Puts stamps around transforms. stage_of(name): the number of a stage; None: there is none. Data sets of the same transforms share theirs:
+    a hundred folders have not a hundred times as many."""
+
+    def __init__(self, board, stage_of):
+        self.board, self.stage_of = board, stage_of
+        self.shared, self.n_of, self.calls = {}, collections.Counter(), {}
+
+    def stages(self, home, names):
+        """Of what one object calls, which is of the data set `home`."""
+        n_before = self.n_of[id(home), names]
+        self.n_of[id(home), names] += 1
+        if (names, n_before) not in self.shared:
+            self.shared[names, n_before] = [self.stage_of(name) for name in names]
+        return self.shared[names, n_before]
+
+    def steps(self, owner, home):
+        """Each transform that an object calls. One that calls transforms itself has theirs."""
+        steps = dlbench_find.steps_of(owner)
+        bare = [i for i, step in enumerate(steps) if not is_stamped(step) and dlbench_find.steps_of(step) is None]
+        for i, stage in zip(bare, self.stages(home, tuple(name_of(steps[i]) for i in bare))):
+            if stage is not None:
+                steps[i] = dlbench_stamps.Call(self.board, stage, steps[i])
+        dlbench_find.set_steps(owner, steps)
+        steps = dlbench_find.attribute_of(owner, "transforms")
+        if type(steps) is list:
+            dlbench_places.note(steps, dlbench_stamps.Call)
+
+    def attribute(self, owner, name, function, home):
+        """What an object has as an attribute, unless its class forbids it."""
+        call = function if is_stamped(function) else self.calls.get(id(function)) or dlbench_stamps.Call(self.board, None, function)
+        try:
+            setattr(owner, name, call)
+        except Exception:
+            return
+        if call.dlbench_stage is None and name == "loader" and dlbench_find.opens_images(function):
+            call.dlbench_stage = dlbench_stamps.LOAD
+        elif call.dlbench_stage is None:
+            (call.dlbench_stage,) = self.stages(home, (name_of(function),))
+        if call.dlbench_stage is None:
+            setattr(owner, name, function)
+            return
+        self.calls[id(function)] = call
+        dlbench_places.note_attribute(owner, name, call)
+
+    def loader(self, dataset):
+        """What opens the samples of torchvision's folders and of data sets like them, unless it is computed: images, or something else, which
+        is then a transform by its name."""
+        held = dlbench_find.attribute_of(dataset, "loader", getattr(type(dataset), "loader", None))
+        if dlbench_find.is_only_called(held):
+            self.attribute(dataset, "loader", held if is_stamped(held) else dataset.loader, dataset)
+
+    def found(self, search):
+        for owner, home in search.holders:
+            self.steps(owner, home)
+        for owner, name, home in search.singles:
+            transform = dlbench_find.attribute_of(owner, name)
+            if is_stamped(transform) or dlbench_find.is_alone(transform):
+                self.attribute(owner, name, transform, home)
+        for dataset in search.datasets:
+            self.loader(dataset)
 
 
-def stamp_transforms(board, dataset):
-    """Those that are found in the data set, by their names. The board notes those that the data set does not hold: they are not sent to
-    workers."""
-
-    def held(name):
-        return board, board.stage(name)
-
-    def named(name):
-        stage = board.stage(name)
-        board.named.append((name, stage))
-        return board, stage
-
-    for owner, is_held in dlbench_find.holders_in(dataset):
-        stamp_steps(owner, held if is_held else named)
+def stages_in(search):
+    """Those of the stamps that a data set has."""
+    ones = [step for owner, _ in search.holders for step in dlbench_find.steps_of(owner)]
+    ones += [dlbench_find.attribute_of(owner, name) for owner, name, _ in search.singles]
+    ones += [dlbench_find.attribute_of(dataset, "loader") for dataset in search.datasets]
+    return {one.dlbench_stage for one in ones if is_stamped(one)}
 
 
 def stamp_again(board, dataset):
-    """In a worker that was not forked: its modules are its own, so that what __getitem__ names has no stamps there, and what the data set
-    holds are copies."""
-    left = list(board.named)
+    """In a worker, what has no stamps there: what __getitem__ names, since the modules of one that was not forked are its own; what a data set
+    makes when it is unpickled; what worker_init_fn put there. Each has the stage of its name that no other one has."""
+    search = dlbench_find.Search(dataset)
+    there, first = stages_in(search), len(dlbench_stamps.STAGES)
+    left = [(name, stage) for stage, name in enumerate(board.names) if stage >= first and stage not in there]
 
     def known(name):
         for at, (one, stage) in enumerate(left):
             if one == name:
                 del left[at]
-                return board, stage
-        return board, None
+                return stage
+        return len(board.names) - 1 if board.names[-1] == dlbench_stamps.FURTHER else None
 
-    for owner, is_held in dlbench_find.holders_in(dataset):
-        if is_held:
-            note_place(owner)
-        else:
-            stamp_steps(owner, known)
+    Stamper(board, known).found(search)
 
 
-def members(owner):
-    """What an object holds; of data sets in a list all, since what is left out would have no stamps."""
-    held = dlbench_find.held_by(owner)
-    for kind in list, tuple:
-        if isinstance(owner, kind) and held and isinstance(held[0], Dataset):
-            return list(itertools.islice(kind.__iter__(owner), dlbench_find.MOST_LOOKED_AT))
-    return held
-
-
-def held_in(dataset, depth=dlbench_find.DEPTH):
-    """The data sets that it consists of: of a Subset, a ConcatDataset, or a class of the user's own."""
-    out = []
-    for one in members(dataset) if depth else ():
-        if isinstance(one, Dataset):
-            out.append(one)
-        if isinstance(one, (Dataset, list, tuple, dict)):
-            out += held_in(one, depth - 1)
-    return out
-
-
-def stamp_loader(board, dataset):
-    """What opens the samples of torchvision's folders and of data sets like them, unless it is computed: images, or something else, which
-    is then a transform by its name. Whether there is such a thing."""
-    loader = dlbench_find.attribute_of(dataset, "loader", getattr(type(dataset), "loader", None))
-    if isinstance(loader, dlbench_stamps.Call):  # of a data set that is held twice
-        return True
-    if not callable(loader):
-        return False
-    stage = dlbench_stamps.LOAD if dlbench_find.opens_images(loader) else board.stage(name_of(loader))
-    try:
-        dataset.loader = dlbench_stamps.Call(board, stage, dataset.loader)
-    except Exception:  # its class forbids it
-        return False
-    return True
-
-
-def stamped(board, dataset, composed, openers, is_watched=False):
-    """The data set with stamps; `composed`: transforms that cannot be found in it; `openers`: what opens its images, likewise; `is_watched`: as in
-    dlbench_turns.Kind."""
+def stamped(board, dataset, composed, openers):
+    """The data set with stamps; `composed`: transforms that cannot be found in it; `openers`: what opens its images, likewise."""
+    stamper, search = Stamper(board, board.stage), dlbench_find.Search(dataset)
     for compose in composed:
-        stamp_steps(compose, lambda name: (board, board.stage(name)))
-    stamp_transforms(board, dataset)
+        stamper.steps(compose, compose)
     for opener in openers:
         opener.function = dlbench_stamps.Call(board, dlbench_stamps.LOAD, opener.function)
-    loads = [stamp_loader(board, one) for one in (dataset, *held_in(dataset))]
+    stamper.found(search)
     if isinstance(dataset, getattr(torch.utils.data, "IterDataPipe", ())):
         return dataset  # DataLoader itself divides these among workers, if it knows them
-    n_parts = len(board.names) - len(dlbench_stamps.STAGES) + (any(loads) or bool(openers))
+    has_load = bool(openers) or dlbench_stamps.LOAD in stages_in(search)
+    n_parts = len(board.names) - len(dlbench_stamps.STAGES) + has_load
     is_stream = isinstance(dataset, IterableDataset)
-    board.kind = Kind(n_parts, is_watched, not is_stream and dlbench_stamps.gives_batches(dataset))
+    board.kind = Kind(n_parts, not is_stream and dlbench_stamps.gives_batches(dataset))
     return dlbench_streams.Stream(board, dataset) if is_stream else dlbench_stamps.Samples(board, dataset)

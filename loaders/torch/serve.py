@@ -171,8 +171,7 @@ class Source:
             self.board.batch_size = self.known["batch_size"]
             twins = sys.modules.get("dlbench_twins")
             self.decodes = not twins or self.setup["settings"].get("dataset.codec") in twins.DECODED
-            is_own = bool(self.setup["settings"].get("python.dataset"))  # what others read is known
-            dataset = dlbench_wrap.stamped(self.board, dataset, twins.COMPOSED if twins else [], twins.OPENERS if twins else [], is_own)
+            dataset = dlbench_wrap.stamped(self.board, dataset, twins.COMPOSED if twins else [], twins.OPENERS if twins else [])
             extras["collate_fn"] = dlbench_stamps.Collate(self.board, dlbench_stamps.COLLATE, collate)
             if settings["num_workers"] > 0:
                 extras["worker_init_fn"] = dlbench_wrap.Init(self.board, extras.get("worker_init_fn"))
@@ -371,9 +370,10 @@ class Server:
         if costs and self.window:
             from dlbench_account import computing_frac, stages
 
-            n_timed = self.drawn.samples if costs.groups else None
-            out["stages"] = stages(board.names, self.window, self.source.decodes, n_timed, self.drawn.whole)
-            out["timed"] = n_timed
+            drawn = self.drawn if costs.groups else self.drawn._replace(samples=None)
+            is_own = bool(self.source.setup["settings"].get("python.dataset"))  # what others read is known
+            out["stages"] = stages(board.names, self.window, self.source.decodes, drawn, is_own)
+            out["timed"] = drawn.samples
             out["computing_frac"] = computing_frac(self.window)
             out["stamps_frac"] = costs.frac(self.window, self.drawn)
         if board and board.trace:

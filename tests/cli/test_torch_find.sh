@@ -117,6 +117,42 @@ class Both(Crunches):
         return self.transform(super().__getitem__(i))
 
 
+class Turn:
+    """A transform; it may use one that it holds."""
+
+    def __init__(self, inner=flip):
+        self.transform = inner if inner is not flip else None
+
+    def __call__(self, sample):
+        return self.transform(sample) if self.transform else sample
+
+
+class Standard:
+    """As torchvision's StandardTransform."""
+
+    def __init__(self, transform):
+        self.transform, self.target_transform = transform, None
+
+
+class Named:
+    def __call__(self, sample):
+        return steps.augment(sample)
+
+
+class OfClass(Mine):
+    transform = Compose([crop])
+
+
+class Base(Mine):
+    def __getitem__(self, i):
+        return TF(torch.zeros(8))
+
+
+class Derived(Base):
+    def __getitem__(self, i):
+        return steps.augment(super().__getitem__(i))
+
+
 def image(path):
     return PIL.open(path)
 
@@ -149,6 +185,26 @@ class Part(Mine):
         return self.datasets[i % len(self.datasets)][i]
 
 
+class Rebuilt(Mine):
+    """Makes what it holds anew where it is unpickled."""
+
+    def __init__(self):
+        self.__setstate__(None)
+
+    def __getstate__(self):
+        return {"n": 5}
+
+    def __setstate__(self, state):
+        self.transform, self.target_transform, self.loader = Compose([crop]), Turn(), words
+
+    def __getitem__(self, i):
+        return self.target_transform(self.transform(self.loader(torch.zeros(8))))
+
+
+def put_other(worker):
+    torch.utils.data.get_worker_info().dataset.transform = Compose([crop])
+
+
 class Stream(torch.utils.data.IterableDataset):
     def __iter__(self):
         return (crunch(torch.zeros(8)) for _ in range(640))  # some are watched
@@ -156,9 +212,12 @@ PY
 
 # --- whatever holds transforms is found, and each of them is timed once by its name
 holds <<'PY'
+import functools
+import types
 import dlbench_stamps
 import dlbench_wrap
 import own
+import steps
 from dlbench_account import stages
 from steps import Compose, crop, flip
 
@@ -169,6 +228,12 @@ def timed(dataset, indices=range(5)):
     wrapped = dlbench_wrap.stamped(board, dataset, [], [])
     assert len(wrapped.__getitems__(indices)) == len(indices)
     return [(one["name"], one["count"]) for one in stages(board.names, board.read(), True)][1:]
+
+
+def folder_of(transform):
+    out = own.Holds(transform)
+    out.samples, out.classes = [("a.jpg", 0)] * 100, {"a": 0}
+    return out
 
 
 assert timed(own.Holds(Compose([crop, flip]))) == [("crop", 5), ("flip", 5)]
@@ -186,15 +251,57 @@ folder = own.Folder(own.image)
 assert timed(own.Part(folder, own.Part(folder))) == [("load", 5)]
 texts = own.Holds(flip)
 texts.transforms, texts.rows = ["crop", "flip"], [{"a": i} for i in range(100000)]
-assert timed(texts) == [] and texts.transforms == ["crop", "flip"]
-texts.rows = texts.more = [texts.rows] * 100000
-assert timed(texts) == []
+assert timed(texts) == [("flip", 5)] and texts.transforms == ["crop", "flip"]
+texts.transform, texts.rows = flip, [texts.rows] * 100000
+texts.more = texts.rows
+assert timed(texts) == [("flip", 5)]
+# of many data sets all; those of the same transforms share their stages, and train's and val's in one do not
+assert timed(own.Part(*(folder_of(Compose([crop, flip])) for _ in range(300))), range(300)) == [("crop", 300), ("flip", 300)]
+assert timed(own.Part(*(folder_of(own.Turn()) for _ in range(300))), range(300)) == [("Turn", 300)]
+assert timed(own.Part(*(own.Folder(lambda i: torch.zeros(8)) for _ in range(300))), range(300)) == [("<lambda>", 300)]
+# however deep they lie, and by whatever way they are met first
+part = folder_of(Compose([crop]))
+for _ in range(9):
+    part = own.Part(part)
+assert timed(part) == [("crop", 5)]
+inner = own.Holds(Compose([crop]))
+part = own.Part(inner)
+part.parts = [[[[inner]]]]
+assert timed(part) == [("crop", 5)]
+# one that is in no Compose, as torchvision's data sets have it; not where one within it has its own
+assert timed(own.Holds(own.Turn())) == [("Turn", 5)]
+turn = own.Turn()
+both = own.Holds(turn)
+both.transforms = own.Standard(turn)
+assert timed(both) == [("Turn", 5)] and type(both.transforms.transform) is dlbench_stamps.Call
+assert timed(own.Holds(own.Turn(Compose([crop])))) == [("crop", 5)]
+assert timed(own.Holds(own.Turn(own.Turn()))) == [("Turn", 5)]
+steps.augment = Compose([flip])
+assert timed(own.Holds(lambda x: steps.augment(x))) == [("flip", 5)]
+steps.augment = Compose([flip])
+assert timed(own.Holds(own.Named())) == [("flip", 5)]
+assert timed(own.Holds(functools.partial(lambda change, x: change(x), Compose([crop])))) == [("crop", 5)]
+method = own.Mine()
+method.transform, method.inner = types.MethodType(lambda self, x: self.inner(x), method), Compose([crop])
+assert timed(method) == [("crop", 5)]
+# an attribute of the class; what the method of a base names; beside a list of transforms that the data set has itself
+assert timed(own.OfClass()) == [("crop", 5)]
+steps.augment, own.TF = Compose([flip]), Compose([crop])
+assert timed(own.Derived()) == [("flip", 5), ("crop", 5)]
+listed = own.Holds(Compose([crop]))
+listed.transforms = [flip]
+assert timed(listed) == [("crop", 5)]
 PY
 
 # --- wherever the attribute lies; and looking leaves the object as it is: a __dict__ that is made makes each attribute slower in Python 3.11
 holds <<'PY'
+import collections
 import gc
+import sys
+import weakref
 import dlbench_find
+import dlbench_stamps
+import dlbench_wrap
 import own
 from steps import Compose, crop, flip
 
@@ -217,24 +324,67 @@ class Asked(own.Mine):
         raise KeyError(name)
 
 
+class AskedSlots(Slots):
+    __slots__ = ()
+    __getattr__ = Asked.__getattr__
+    __dict__ = property(lambda self: 1 / 0)
+
+
+class AskedDict(dict):
+    def __getattr__(self, name):
+        return self[name]
+
+
+class Proxy:
+    __slots__ = ("inner",)
+    __class__ = property(lambda self: 1 / 0)
+
+
+class Configured(own.Mine):
+    options = AskedDict(size=224)
+
+    def __getitem__(self, i):
+        return self.transform(torch.zeros(self.options.size))
+
+
+class Queue(collections.deque):
+    pass
+
+
 def found(dataset):
-    return [(type(owner), is_held) for owner, is_held in dlbench_find.holders_in(dataset)]
+    return [type(owner) for owner, _ in dlbench_find.Search(dataset).holders]
 
 
-one = (Compose, True)
+one = Compose
 plain, default, computed, slots, asked = own.Holds(Compose([crop])), Default(), Computed(), Slots(), Asked()
 assert found(plain) == [one]
-assert not any(isinstance(held, dict) for held in gc.get_referents(plain)) and found(plain) == [one]
-plain.classes = {"a": 1, "b": Compose([flip])}
-assert found(plain) == [one, one] and vars(plain) and found(plain) == [one, one]
+plain.classes, plain.none, plain.default = {"a": 1, "b": Compose([flip])}, {}, Default()
+plain.default.loader, plain.default.by_number = own.image, {1: "a", 2: Compose([crop])}
+assert found(plain) == [one] * 3
+dlbench_wrap.stamped(dlbench_stamps.Board("stamps", 0), plain, [], [])
+for owner, names in (plain, {"transform", "classes", "none", "default"}), (plain.default, {"loader", "by_number"}):
+    assert sys.version_info < (3, 11) or not any(isinstance(held, dict) and set(held) == names for held in gc.get_referents(owner))
+    assert set(vars(owner)) == names
+assert found(plain) == [one] * 3
 assert found(default) == [] and dlbench_find.attribute_of(default, "loader") is None
 default.transform, default.transforms, default.loader = Compose([crop]), [crop, flip], crop
-assert found(default) == [(Default, True)] and dlbench_find.attribute_of(default, "loader") is crop
+assert found(default) == [Default, one] and dlbench_find.attribute_of(default, "loader") is crop
 assert found(computed) == [] and dlbench_find.attribute_of(computed, "transforms", 5) == 5
 slots.transform = Compose([crop])
 assert found(slots) == [one] and dlbench_find.attribute_of(slots, "transform") is slots.transform
 assert dlbench_find.attribute_of(slots, "never", 5) == 5
 assert found(asked) == [] and dlbench_find.attribute_of(asked, "loader") is None
+slots = AskedSlots()
+slots.transform = Compose([crop])
+assert found(slots) == [one] and dlbench_find.attribute_of(slots, "loader") is None
+# objects that compute what they are, and one of too many
+plain = own.Holds(Compose([crop]))
+plain.proxy, plain.dead, plain.queue, plain.options = Proxy(), weakref.proxy(Slots()), Queue((i, [i]) for i in range(100000)), AskedDict(a=1)
+plain.proxy.inner = Compose([flip])
+assert found(plain) == [one, one]
+configured = Configured()
+configured.transform = Compose([crop])
+assert found(configured) == [one]
 PY
 
 # --- what __getitem__ names is not sent to a worker that is spawned: it has stamps of its own there
@@ -244,6 +394,7 @@ import types
 import dlbench_stamps
 import dlbench_wrap
 import own
+import steps
 import torch
 
 
@@ -254,13 +405,19 @@ def work(init, samples):
 
 
 if __name__ == "__main__":
-    board = dlbench_stamps.Board("stamps", 1)
-    samples = dlbench_wrap.stamped(board, own.Global(), [], [])
-    worker = multiprocessing.get_context("spawn").Process(target=work, args=(dlbench_wrap.Init(board, None), samples))
-    worker.start()
-    worker.join()
-    found = {name: sums[0] for name, sums in zip(board.names, board.read())}
-    assert (found["getitem"], found["flip"], found["crop"]) == (5, 5, 5), found
+    for dataset, init, counts in (
+        (own.Global(), None, {"flip": 5, "crop": 5}),
+        (own.Rebuilt(), None, {"crop": 5, "Turn": 5, "words": 5}),
+        (own.Holds(steps.Compose([steps.crop])), own.put_other, {"crop": 5}),
+    ):
+        board = dlbench_stamps.Board("stamps", 1)
+        dlbench_stamps._open.clear()
+        samples = dlbench_wrap.stamped(board, dataset, [], [])
+        worker = multiprocessing.get_context("spawn").Process(target=work, args=(dlbench_wrap.Init(board, init), samples))
+        worker.start()
+        worker.join()
+        found = {name: sums[0] for name, sums in zip(board.names, board.read())}
+        assert found["getitem"] == 5 and {name: n for name, n in found.items() if name in board.names[len(dlbench_stamps.STAGES) :]} == counts, found
 PY
 run python3 spawned.py
 expect_exit 0
@@ -277,7 +434,7 @@ def told(dataset, n_batches=8):
     board = dlbench_stamps.Board("stamps", 0)
     dlbench_stamps._open.clear()
     board.batch_size = 8
-    wrapped = dlbench_wrap.stamped(board, dataset, [], [], True)
+    wrapped = dlbench_wrap.stamped(board, dataset, [], [])
     collate = dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, list)
     if isinstance(dataset, own.Stream):
         samples = iter(wrapped)

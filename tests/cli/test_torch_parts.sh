@@ -149,15 +149,25 @@ class Slots:
 class Function(Dataset):
     def loader(self, path):
         return path
+class Frozen(Function):
+    def __setattr__(self, name, value):
+        raise TypeError(name)
+class Rows(dict):
+    def __call__(self, i):
+        return self[i]
+class Stored:
+    pass
 board, seen = dlbench_stamps.Board("stamps", 0), []
 dlbench_wrap.stamped(board, Computed(), [], [])
 assert seen == []
-held = Slots()
-held.loader = str
-dlbench_wrap.stamp_loader(board, held)
-own = Function()
-dlbench_wrap.stamp_loader(board, own)
-assert [type(one.loader) for one in (held, own)] == [dlbench_stamps.Call] * 2 and own.loader("a") == "a"
+held, own, stored = Slots(), Function(), Stored()
+held.loader = stored.transform = str
+stored.loader = Rows(a=3)
+for one in held, own, Frozen(), stored:
+    dlbench_wrap.stamped(board, one, [], [])
+assert [type(one.loader) for one in (held, own, stored)] == [dlbench_stamps.Call, dlbench_stamps.Call, Rows] and own.loader("a") == "a"
+assert type(stored.transform) is dlbench_stamps.Call and stored.loader["a"] == 3
+assert board.names[len(dlbench_stamps.STAGES) :] == ["str", "loader", "str"]
 PY
 
 # --- a transform with a stamp is still what it is: its class, what is set on it, what it becomes in another process
@@ -174,11 +184,19 @@ __main__.Turn = Turn
 board = dlbench_stamps.Board("stamps", 0)
 call = dlbench_stamps.Call(board, board.stage("Turn"), Turn())
 assert isinstance(call, Random) and call(1) == 2
-call.p = 0.5
-assert call.function.p == 0.5 and "p" not in vars(call)
+call.p, call.stage = 0.5, 1
+turn = call.dlbench_function
+assert vars(turn) == {"p": 0.5, "stage": 1} and "p" not in vars(call) and call.dlbench_stage == len(dlbench_stamps.STAGES)
 again = pickle.loads(pickle.dumps(call))
-assert type(again) is dlbench_stamps.Call and again.p == 0.5 and again(1) == 2 and again.stage == call.stage
+assert type(again) is dlbench_stamps.Call and again.p == 0.5 and again(1) == 2 and again.dlbench_stage == call.dlbench_stage
+del call.p
+assert vars(turn) == {"stage": 1}
 assert isinstance(dlbench_stamps.Call(board, 0, len), dlbench_stamps.Call)
+def grow(x, by=1):
+    return x + by
+import inspect
+call = dlbench_stamps.Call(board, 0, grow)
+assert inspect.signature(call) == inspect.signature(grow) and call.__name__ == "grow" and call.__code__ is grow.__code__
 PY
 
 # --- transforms beyond those for which there is room share the last stamp
@@ -335,7 +353,8 @@ board = dlbench_stamps.Board("stamps", 0)
 for function, stage in (picture, dlbench_stamps.LOAD), (fetch, len(dlbench_stamps.STAGES)):
     folder = Folder()
     folder.loader = function
-    assert dlbench_wrap.stamp_loader(board, folder) and folder.loader.stage == stage
+    dlbench_wrap.stamped(board, folder, [], [])
+    assert folder.loader.dlbench_stage == stage and board.kind.n_parts == 1
 assert board.names[-1] == "fetch"
 PY
 

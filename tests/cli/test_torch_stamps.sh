@@ -25,7 +25,7 @@ for dataset, n_parts, board.turns.each in (Nothing(), 0, True), (Nothing(), 3, T
 def costs(dataset, n_parts, batch_size=256, kind=Samples):
     board.kind, board.batch_size = Kind(n_parts), batch_size
     found = dlbench_cost.measured(board, kind(board, dataset))
-    assert board.batch_size == batch_size and set(board.read()) == {(0, 0)} and board.drawn() == (0, 0, 0, 0)
+    assert board.batch_size == batch_size and set(board.read()) == {(0, 0)} and board.drawn() == (0, 0, 0, 0, 0)
     assert found.groups == (n_parts > 0) and found.n_parts == n_parts
     for one in (found.stamp, found.collection, found.wrapper, found.sample, found.clocks) + (batch_size <= 256) * (found.whole,):
         assert 0 < one.close < one.apart, found
@@ -40,12 +40,12 @@ assert not dlbench_cost.measured(board, Nothing()).groups
 
 # what other work there is between two stamps decides which cost counts more
 cost = dlbench_cost.Cost
-def frac(groups, n_parts, drawn, taken_out=(), n_samples=1000, ns=3 * 10**9):
+def frac(groups, n_parts, drawn, taken_out=(), n_samples=1000, ns=3 * 10**9, gives_batches=False):
     window = [(0, 0)] * N
     for stage, n, took_ns in ((GETITEM, n_samples, ns), (COLLATE, 20, ns), (NEXT, 3, 10**9), (GC, 5, 10**8), (LOOP_GC, 7, 10**8), (ON_CPU, 10**9, 10**9), (N - 1, n_parts, 10**9)):
         window[stage] = (n, took_ns)
     # Of a stamp, garbage, a wrapper; a batch that is passed, whole, drawn; a sample, the clocks.
-    found = dlbench_cost.Costs(cost(100, 1100), cost(3, 50), cost(30, 430), cost(10, 200), cost(500, 9000), cost(40, 6000), cost(20, 3200), cost(0, 70000), 9, groups, frozenset(taken_out))
+    found = dlbench_cost.Costs(cost(100, 1100), cost(3, 50), cost(30, 430), cost(10, 200), cost(500, 9000), cost(40, 6000), cost(20, 3200), cost(0, 70000), 9, groups, gives_batches, frozenset(taken_out))
     return found.frac(window, Drawn(*drawn)) * 2 * ns - 3 * 1100 - (5 + 7) * 50
 assert costs(Nothing(), 3).frac([(0, 0)] * N, Drawn(0, 0, 0, 0)) is None
 APART_NS = dlbench_cost.APART_NS
@@ -62,6 +62,11 @@ for taken_out, n_wrappers in ((), 8100), ([N - 1], 0):
 # slow samples have a stamp each
 slow_ns = 10**12
 assert abs(frac(True, 1000, (1000, 20, 20, 0), (), 1000, slow_ns) - 20 * 15000 - 1000 * (3200 + 1100)) < 10
+assert abs(frac(True, 1000, (1000, 20, 20, 0), (), 1000, slow_ns, True) - 20 * 15000 - 1000 * 1100) < 10
+# what is not known without __getitem__'s time
+unasked = [(0, 0)] * N
+unasked[COLLATE] = 20, 10**9
+assert costs(Nothing(), 3).frac(unasked, Drawn(0, 20, 0, 0)) is None
 PY
 
 # --- how many batches one stands for: for itself while it is not known how long they take, and of slow ones
@@ -73,7 +78,7 @@ assert [times_each(32, 6, of * each_ns) for of in (1.01, 0.99)] == [True, False]
 assert [is_quick(of * BATCH_NS / MOST_FRAC) for of in (1.01, 0.99)] == [False, True]
 assert [one_of(10**5, 10**5 * of) for of in (2, 1.01, 0.9, 0.51, 0.4, 0.13, 0.04, 0.001)] == [1, 1, 2, 2, 3, 8, 25, MOST]
 assert [pieces(n, 6, ns) for n, ns in ((8, 1000), (32, 1000), (1024, 1000), (1024, 10**7), (1024, 2 * 10**8), (1024, 10**12))] == [1, 1, 32, 32, 20, 1]
-def sizes(batches, n=32, n_parts=6, watched=False, is_full=False, whole=False):
+def sizes(batches, n=32, n_parts=6, is_full=False, whole=False):
     """Of the draws behind so many batches."""
     turns, found = Turns(is_full), []
     for draw in turns.whole, turns.parts, turns.clocks:
@@ -82,7 +87,7 @@ def sizes(batches, n=32, n_parts=6, watched=False, is_full=False, whole=False):
         for _ in range(n_batches):
             assert turns.begin()
             turns.n = n
-            turns.took(Kind(n_parts, watched, whole), took_ns)
+            turns.took(Kind(n_parts, whole), took_ns)
         found.append((turns.whole.drawn, turns.parts.drawn, turns.clocks.drawn, turns.each))
     return found
 slow, middle, quick = 10**9, 2 * 10**7, 10**5
@@ -93,15 +98,14 @@ assert whole == 1 and parts == one_of(PARTS_NS + 32 * 6 * STAMP_NS, MOST_FRAC * 
 whole, parts, _, each = sizes([(100000, quick)], n_parts=0)[0]
 assert whole == one_of(BATCH_NS, MOST_FRAC / 2 * quick) and parts == MOST and not each
 assert sizes([(100000, quick)], is_full=True) == [(1, 1, MOST, True)]
-assert sizes([(100000, slow)], is_full=True, watched=True) == [(1, 1, 1, True)]
+assert sizes([(100000, slow)], is_full=True) == [(1, 1, 1, True)]
 # what gives batches is not asked for pieces of them
 long = 10**8
 assert sizes([(100000, long)], n=1024)[0][1] == 2 and sizes([(100000, long)], n=1024, whole=True)[0][1] > 20
 # what was long ago does not count
 assert [one[3] for one in sizes([(100, slow), (1000, quick), (100, slow)])] == [True, False, True]
 # the clocks are read in long batches
-assert sizes([(100000, LONG_NS)], n_parts=0, watched=True)[0][2] == one_of(CLOCKS_NS, MOST_FRAC / 2 * LONG_NS)
-assert [sizes([(100000, ns)], n_parts=0, watched=watched)[0][2] for ns, watched in ((LONG_NS, False), (LONG_NS - 1, True))] == [MOST, MOST]
+assert [sizes([(100000, ns)], n_parts=0)[0][2] for ns in (LONG_NS, LONG_NS - 1)] == [one_of(CLOCKS_NS, MOST_FRAC / 2 * LONG_NS), MOST]
 # of few samples enough are timed
 for n, batch, fewest in (192, 1, 128), (192, 32, 128), (192, 64, 128), (1000, 32, 200), (1000, 100, 200), (100000, 32, 800), (10**7, 32, 10**7 / MOST / 2):
     turns, n_timed = Turns(), 0
@@ -168,7 +172,7 @@ assert sorted(set(drawn)) == [(0, 6, 5), (6, 13, 5), (13, 19, 5), (19, 26, 5), (
 assert all(850 < drawn.count(one) < 1150 for one in set(drawn)) and turns.piece(3)[2] == 3 and turns.piece(0) == (0, 0, 1)
 PY
 
-# --- for samples whose parts are not timed, wrappers are taken out of lists; what the user puts there stays; in a tuple they stay
+# --- for samples whose parts are not timed, wrappers are taken out of lists and attributes; what the user puts there stays; in a tuple they stay
 holds <<'PY'
 import pickle
 import dlbench_places
@@ -181,21 +185,25 @@ class Step:
     def __call__(self, i):
         seen.append([type(one) is dlbench_stamps.Call for one in mine.first.transforms])
         return i
+class Same:
+    def __call__(self, i):
+        return i
 class Mine(Dataset):
     def __init__(self):
-        self.first, self.second = Compose([Step(), Step()]), Compose((Step(),))
+        self.first, self.second, self.target_transform = Compose([Step(), Step()]), Compose((Step(),)), Same()
     def __getitem__(self, i):
-        return self.second(self.first(i))
-for one in Step, Mine:
+        return self.target_transform(self.second(self.first(i)))
+for one in Step, Same, Mine:
     setattr(__main__, one.__name__, one)
 board, mine, seen = dlbench_stamps.Board("stamps", 0), Mine(), []
 plain = list(mine.first.transforms)
 wrapped = dlbench_wrap.stamped(board, mine, [], [])
 collate = dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, len)
-assert board.kind.n_parts == 3 and dlbench_places.stages() == {c.stage for c in mine.first.transforms}
+single = mine.target_transform
+assert board.kind.n_parts == 4 and dlbench_places.stages() == {c.dlbench_stage for c in (*mine.first.transforms, single)}
 stamps, turns = list(mine.first.transforms), board.turns
 def parts():
-    return [board.read()[c.stage][0] for c in (*stamps, *mine.second.transforms)]
+    return [board.read()[c.dlbench_stage][0] for c in (*stamps, *mine.second.transforms, single)]
 # of a batch without stamps, of one whose parts are timed for 12, of one of whose two pieces the parts are timed
 for between, n_pieces, timed in (1, 1, []), (0, 1, range(8)), (0, 2, None):
     seen, before = [], parts()
@@ -204,7 +212,7 @@ for between, n_pieces, timed in (1, 1, []), (0, 1, range(8)), (0, 2, None):
     if timed is None:
         timed = range(4) if seen[0] == [True, True] else range(4, 8)
     assert seen == [[i in timed] * 2 for i in range(8) for _ in range(3)]
-    assert [b - a for a, b in zip(before, parts())] == [12 * n_pieces * len(timed)] * 3
+    assert [b - a for a, b in zip(before, parts())] == [12 * n_pieces * len(timed)] * 4
 assert board.drawn().samples == 12 and board.read()[dlbench_stamps.GETITEM][0] == 8 * board.drawn().whole
 # what makes a batch has its transforms timed, each once
 for weight in 0, 5:
@@ -212,12 +220,16 @@ for weight in 0, 5:
     turns.between, turns.passed, turns.each, turns.parts.left, turns.parts.size = 0, 0, False, 1 if weight else 7, weight or 1
     wrapped.__getitems__([0, 1])
     assert dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, lambda samples: mine.second(0))([0, 1])[0] == 0
-    assert [b - a for a, b in zip(before, parts())] == [2 * weight, 2 * weight, 3 * weight] and dlbench_stamps._weight == 1
+    assert [b - a for a, b in zip(before, parts())] == [2 * weight, 2 * weight, 3 * weight, 2 * weight] and dlbench_stamps._weight == 1
 dlbench_places.put(False)
-assert mine.first.transforms == plain and type(mine.second.transforms[0]) is dlbench_stamps.Call
+assert mine.first.transforms == plain and type(mine.second.transforms[0]) is dlbench_stamps.Call and type(mine.target_transform) is Same
+dlbench_places.put(True)
+assert mine.target_transform is single
+dlbench_places.put(False)
+mine.target_transform = other = Same()
 own = mine.first.transforms[0] = Step()
 dlbench_places.put(True)
-assert mine.first.transforms == [own, stamps[1]]
+assert mine.first.transforms == [own, stamps[1]] and mine.target_transform is other
 dlbench_places.put(False)
 mine.first.transforms.reverse()
 dlbench_places.put(True)
@@ -227,15 +239,15 @@ dlbench_places.put(False)
 dlbench_places.put(True)
 assert mine.first.transforms == [own]
 # a worker that was not forked notes its copies
-mine.first.transforms[:] = stamps
+mine.first.transforms[:], mine.target_transform = stamps, single
 dlbench_places._places.clear()
 again = pickle.loads(pickle.dumps(wrapped)).dataset
 dlbench_wrap.stamp_again(board, again)
 dlbench_places.put(False)
-assert [type(one) for one in again.first.transforms] == [Step, Step]
+assert [type(one) for one in (*again.first.transforms, again.target_transform)] == [Step, Step, Same]
 # it has turns of its own, and its batches are made with those
 samples, made = pickle.loads(pickle.dumps((wrapped, collate)))
-assert samples.board is made.board and samples.board.turns is not board.turns and samples.board.kind == board.kind
+assert samples.board is made.dlbench_board and samples.board.turns is not board.turns and samples.board.kind == board.kind
 PY
 
 # --- sums of a few samples' parts against those of all, on the same run: parts of planted costs, which differ by sample, and by its place
@@ -344,7 +356,7 @@ for name, kind, read, size_of_batch, n, slower in (
         read(wrapped, dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, same))
         total_ns = clock.read_ns + sum(one.spent for one in spends)
         drawn = board.drawn()
-        found = {one["name"]: (one["count"], one["sum_ns"]) for one in stages(board.names, board.read(), True, drawn.samples)}
+        found = {one["name"]: (one["count"], one["sum_ns"]) for one in stages(board.names, board.read(), True, drawn)}
         # Of a few batches more than that: the first ones of a process are drawn oftener.
         n_parts = n / dlbench_turns.pieces(size_of_batch, 3, total_ns / n_batches) if size_of_batch > dlbench_turns.PIECE else n
         print("%s, a stamp of %d ns: %s" % (name, clock.stamp_ns, drawn))
@@ -390,7 +402,10 @@ class Mine(IterableDataset):
         return (self.transform(i) for i in range(self.n))
 class Bare(Mine):
     def __init__(self, n):
-        self.n, self.transform = n, Step()
+        self.n, self.step = n, Step()
+    def __iter__(self):
+        assert dlbench_stamps._weight == 1
+        return (self.step(i) for i in range(self.n))
 def uncounted(turns, draw):
     """Batches that have come, and for which none stands so far; below 0: those that are to come."""
     return turns.passed + draw.size - draw.left - draw.behind
@@ -506,9 +521,20 @@ class Anew(Only):
 class Mine:
     def __iter__(self):
         return Only()
-for kind, n_parts, size, passes in itertools.product((Mine, Anew), (0, 3), (1, 8, 1000), (False, True)):
+class Again(Only):
+    """Gives all once more where it is asked behind its end."""
+    def __next__(self):
+        if self.i == 99:
+            self.i = -1
+            raise StopIteration
+        return super().__next__()
+class Ends:
+    def __iter__(self):
+        return Again()
+for kind, n_parts, size, passes, n_pieces in itertools.product((Mine, Anew, Ends), (0, 3), (1, 8, 1000), (False, True), (0, 5)):
     board = dlbench_stamps.Board("stamps", 0)
     board.batch_size, board.kind, board.turns.between = size, Kind(n_parts), passes * 10000
+    board.turns.n_pieces, board.turns.each = n_pieces, n_pieces == 0
     dlbench_stamps._open.clear()
     stream = Stream(board, kind())
     for epoch in 1, 2:
@@ -516,9 +542,11 @@ for kind, n_parts, size, passes in itertools.product((Mine, Anew), (0, 3), (1, 8
     assert board.read()[dlbench_stamps.GETITEM][0] == (0 if passes else 200)
 PY
 
-# --- samples of a stream are not kept
+# --- samples of a stream are kept no longer than DataLoader keeps them: a collate_fn that drops one frees it; of how many it made the batch is known;
+# those that no batch was made of are given and dropped
 holds <<'PY'
 import weakref
+import dlbench_batches
 import dlbench_stamps
 from dlbench_streams import Stream
 from dlbench_turns import Kind
@@ -526,13 +554,21 @@ class Sample:
     pass
 class Mine:
     def __iter__(self):
-        return (Sample() for _ in range(64))
+        return (Sample() for _ in range(60))
+def consume(samples):
+    while samples:
+        last = weakref.ref(samples.pop())
+        assert last() is None
 for n_parts, between in (0, 0), (3, 0), (0, 1000):
     board = dlbench_stamps.Board("stamps", 0)
     board.batch_size, board.kind, board.turns.between = 8, Kind(n_parts), between
     dlbench_stamps._open.clear()
-    samples = iter(Stream(board, Mine()))
-    assert all(one() is None for one in map(weakref.ref, samples))
+    samples, collate = iter(Stream(board, Mine())), dlbench_stamps.Collate(board, dlbench_stamps.COLLATE, consume)
+    for _ in range(7):
+        assert collate([next(samples) for _ in range(8)])[3] == 8
+    refs = list(map(weakref.ref, samples))
+    assert len(refs) == 4 and all(one() is None for one in refs)
+assert dlbench_batches.Count(consume)([Sample() for _ in range(8)]).n == 8
 PY
 
 # --- iterable data that has the work of many samples in one: the parts of all are timed, and the first, which fills a buffer, says nothing yet
@@ -620,7 +656,7 @@ for pieces in ((40 * ms, 0), (4 * ms, 1)), ((60 * ms, 0), *[(8 * ms, 1)] * 3), (
                     seen_ns += turns.clocks.weight * took_ns
                     computed_ns += turns.clocks.weight * took_ns * computes
                     n_seen += 1
-                turns.took(Kind(3, True), took_ns)
+                turns.took(Kind(3), took_ns)
             turns.is_begun = turns.is_passed = False
             done_ns += took_ns
     truth = sum(ns * computes for ns, computes in pieces) / sum(ns for ns, _ in pieces)
@@ -632,19 +668,32 @@ PY
 holds <<'PY'
 import dlbench_stamps
 from dlbench_account import BY_CHANCE, FEWEST, stages
-from dlbench_stamps import COLLATE, GETITEM, LOAD, N
-names = [*dlbench_stamps.STAGES, "Crop"]
+from dlbench_stamps import COLLATE, COMPUTED, GETITEM, LOAD, N, Drawn
+names, enough = [*dlbench_stamps.STAGES, "Crop"], 10**9
 window = [(0, 0)] * N
 window[GETITEM], window[LOAD], window[len(dlbench_stamps.STAGES)], window[COLLATE] = (1000, 10**9), (1000, 9 * 10**8), (1000, 3 * 10**8), (4, 10**6)
-def by_name(n_timed):
-    return {one["name"]: (one["part"], one["sum_ns"]) for one in stages(names, window, True, n_timed)}
+def by_name(n_timed, in_collate_ns=0, is_own=True):
+    return {one["name"]: (one["part"], one["sum_ns"]) for one in stages(names, window, True, Drawn(n_timed, enough, 0, 0, in_collate_ns), is_own)}
 assert by_name(None) == by_name(1000) == {"getitem": ("read", 10**9), "load": ("decode", 9 * 10**8), "Crop": ("transform", 3 * 10**8),
                                           "collate": ("collate", 10**6)}
 assert by_name(FEWEST) == {"getitem": ("read", 10**9), "load": ("decode", 75 * 10**7), "Crop": ("transform", 25 * 10**7), "collate": ("collate", 10**6)}
 assert {part for part, _ in by_name(FEWEST - 1).values()} == {None}
 # of too few batches that had stamps neither
-assert [stages(names, [*window[:COLLATE], (n, 10**6), *window[COLLATE + 1 :]], True, None, n_whole)[0]["part"] for n, n_whole in ((4, 4), (100, 8), (100, 7), (8, 7))] == ["read", "read", None, None]
+assert [stages(names, [*window[:COLLATE], (n, 10**6), *window[COLLATE + 1 :]], True, Drawn(None, n_whole, 0, 0))[0]["part"] for n, n_whole in ((4, 4), (100, 8), (100, 7), (8, 7))] == ["read", "read", None, None]
 crop = len(dlbench_stamps.STAGES)
+# transforms that collate_fn calls are no part of what __getitem__ takes, nor collate's; by chance they come to more than collate
+in_collate = [(0, 0)] * N
+in_collate[GETITEM], in_collate[crop], in_collate[COLLATE], in_collate[COMPUTED] = (1000, 10**9), (1000, 10**9), (30, 12 * 10**8), (10**9, 2 * 10**8)
+kept, window = window, in_collate
+found = by_name(1000, 10**9)
+assert [found[name][1] for name in ("getitem", "Crop", "collate", "own computing")] == [2 * 10**9, 10**9, 2 * 10**8, 2 * 10**8]
+assert "own computing" not in by_name(1000, 10**9, False)
+window[COLLATE] = 30, 9 * 10**8
+assert by_name(1000, 10**9)["collate"][1] == 0
+# without __getitem__'s own time nothing is blamed
+window[GETITEM] = 0, 0
+assert {part for part, _ in by_name(1000).values()} == {None}
+window = kept
 for within, bounded in (BY_CHANCE - 0.01, True), (BY_CHANCE + 0.01, False):  # in threads
     window[LOAD], window[crop] = (1000, 10**9), (1000, int((within - 1) * 10**9))
     assert (by_name(FEWEST)["load"][1] < 10**9) == bounded
