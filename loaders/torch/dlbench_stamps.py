@@ -347,7 +347,8 @@ class Collate(Call):
 
     def __call__(self, samples):
         global _weight
-        turns, n = self.dlbench_board.turns, n_of(samples)  # the function may consume its samples
+        turns = self.dlbench_board.turns
+        n = len(samples) if type(samples) is list else n_of(samples)  # the function may consume them
         turns.given.clear()
         if not turns.is_passed and (turns.is_begun or turns.begin_alone(n)):
             return self.stamped(samples, n, turns)

@@ -46,11 +46,10 @@ class Reader:
         self.samples = samples if type(samples) is GeneratorType else map(next, repeat(samples))
         self.board, self.turns, self.some = board, board.turns, []
         self.row, self.rings = board.map()[:2]
-        self.n_given = 0
 
     def batches(self):
         size, some, turns, has_parts = self.board.batch_size, self.some, self.turns, self.board.kind.n_parts > 0
-        n = size
+        samples, n, n_given = self.samples, size, 0
         while n == size:
             try:
                 if turns.passed == turns.between:
@@ -62,13 +61,13 @@ class Reader:
                     if has_parts:
                         put(0)
                     if size <= MOST_TOGETHER:
-                        some.extend(islice(self.samples, size))
+                        some.extend(islice(samples, size))
                     else:
                         self.take(size)
             except (Exception, SystemExit) as why:
-                raise AtSample("sample %d of a worker's stream" % (self.n_given + len(some))) from why
+                raise AtSample("sample %d of a worker's stream" % (n_given + len(some))) from why
             n = len(some)
-            self.n_given += n
+            n_given += n
             if n == 0:
                 turns.undo()
             turns.given = some
