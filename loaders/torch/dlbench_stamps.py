@@ -151,10 +151,10 @@ class Board:
             row[2 * ON_CPU + 1] += weight * max(now[2] - before[2] - collected_ns, 0)
         beside[READ] += 1
 
-    def parts_ns(self):
-        """Of all samples' parts so far, in this process."""
+    def parts(self, of):
+        """Of all samples' parts so far, in this process. of: 0: how many; 1: their nanoseconds."""
         row = (_open.get(self.path) or self.map()).row
-        return row[2 * LOAD + 1] + sum(row[2 * len(STAGES) + 1 : 2 * len(self.names) : 2])
+        return row[2 * LOAD + of] + sum(row[2 * len(STAGES) + of : 2 * len(self.names) : 2])
 
     def beat(self):
         """Samples came: the cell need not take the process for one that hangs."""
@@ -366,11 +366,11 @@ class Collate(Call):
         has_parts = board.kind.n_parts > 0 and turns.parts.weight > 0  # it may call transforms, too
         if board.kind.n_parts:
             put(turns.parts.weight)
-        before_ns, parts_ns = _garbage_ns, board.parts_ns() if has_parts else 0
+        before_ns, parts_ns = _garbage_ns, board.parts(1) if has_parts else 0
         out = self.dlbench_function(samples)
         _weight = 1
         if has_parts:
-            board.map().beside[IN_COLLATE_NS] += board.parts_ns() - parts_ns
+            board.map().beside[IN_COLLATE_NS] += board.parts(1) - parts_ns
         if turns.whole.weight:
             now_ns = board.add(self.dlbench_stage, start_ns, 1, turns.whole.weight, _garbage_ns - before_ns)
             out = Made(out, turns.worker, now_ns, n, turns.indices, board.path, turns.whole.weight)

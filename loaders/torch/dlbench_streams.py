@@ -10,11 +10,9 @@ from types import GeneratorType
 
 import dlbench_cpu
 from dlbench_errors import AtSample
-from dlbench_stamps import GETITEM, GOT, GOT_NS, LOAD, MOST_TOGETHER, STAGES, N, garbage_ns, put, stands_for
+from dlbench_stamps import GETITEM, GOT, GOT_NS, MOST_TOGETHER, garbage_ns, put, stands_for
 from dlbench_turns import FIRST
 from torch.utils.data import IterableDataset
-
-PARTS = (LOAD, *range(len(STAGES), N))
 
 
 class Stream(IterableDataset):
@@ -133,15 +131,11 @@ class Reader:
         """A sample with a stamp of its own. Whether there was one. Of the first ones it is seen whether each has parts, but for the very first,
         which may fill a buffer. If one has none, those of all samples are timed: the work of many comes with one, and a few say too little."""
         turns, looks = self.turns, self.board.kind.n_parts and 0 < self.turns.n_timed < FIRST
-        before, since_ns = self.parts() if looks else 0, monotonic_ns()
+        before, since_ns = self.board.parts(0) if looks else 0, monotonic_ns()
         before_ns = garbage_ns()
         n = self.take(1)
         self.add(since_ns, n, garbage_ns() - before_ns)
         self.board.count_timed(n)
-        if looks and n and self.parts() == before:
+        if looks and n and self.board.parts(0) == before:
             turns.is_full = True
         return n > 0
-
-    def parts(self):
-        """Of all samples so far."""
-        return sum(self.row[2 * stage] for stage in PARTS)

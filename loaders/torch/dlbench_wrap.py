@@ -30,10 +30,9 @@ class Init:
         while isinstance(dataset, (dlbench_stamps.Samples, dlbench_streams.Stream)):
             dataset = dataset.dataset
         object.__setattr__(info, "dataset", dataset)  # its class forbids it
-        if self.is_sent:
-            stamp_again(self.board, dataset)
         if self.function is not None:
             self.function(worker)
+        if self.is_sent or self.function is not None:
             stamp_again(self.board, dataset)
 
 
