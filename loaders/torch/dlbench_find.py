@@ -223,7 +223,7 @@ class Search:
             self.datasets.append(owner)
         if home is not None:
             self.singles += [(owner, name, home) for name in SINGLE if self.is_single(attribute_of(owner, name))]
-        if is_a(owner, types.MethodType):
+        if is_a(owner, types.MethodType) and function_of(owner):  # else it is another object's, which has no code
             self.functions.append((owner.__func__, type(owner.__self__), DEPTH - 1))
         if id(type(owner)) not in self.kinds:
             self.kinds.add(id(type(owner)))

@@ -37,7 +37,7 @@ class Init:
 
 
 def name_of(step):
-    return step.__name__ if dlbench_find.is_a(step, dlbench_stamps.FUNCTIONS) else type(step).__name__
+    return getattr(step, "__name__", "method") if dlbench_find.is_a(step, dlbench_stamps.FUNCTIONS) else type(step).__name__
 
 
 def is_stamped(one):

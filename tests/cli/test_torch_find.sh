@@ -284,6 +284,8 @@ assert timed(own.Holds(functools.partial(lambda change, x: change(x), Compose([c
 method = own.Mine()
 method.transform, method.inner = types.MethodType(lambda self, x: self.inner(x), method), Compose([crop])
 assert timed(method) == [("crop", 5)]
+partial = functools.partial(lambda self, x: x)
+assert timed(own.Holds(types.MethodType(partial, 5))) == timed(own.Holds(Compose([types.MethodType(partial, 5)]))) == [("method", 5)]
 # an attribute of the class; what the method of a base names; beside a list of transforms that the data set has itself
 assert timed(own.OfClass()) == [("crop", 5)]
 steps.augment, own.TF = Compose([flip]), Compose([crop])
