@@ -75,8 +75,10 @@ def attribute_of(owner, name, default=None):
 
 def is_dict_of(owner, one):
     """Whether a dictionary that an object refers to is its __dict__, as far as attributes tell that no class has."""
-    kind = type(owner)
-    return all(type(name) is str and (in_class(kind, name) is not NOWHERE or attribute_of(owner, name, NOWHERE) is one[name]) for name in one)
+    return all(
+        type(name) is str and (in_class(type(owner), name) is not NOWHERE or attribute_of(owner, name, NOWHERE) is value)
+        for name, value in dict.items(one)
+    )
 
 
 def values_of(owner):
@@ -261,6 +263,8 @@ class Search:
 
 
 def is_alone(transform):
-    """Whether no transform within it has a stamp of its own: what both take would count twice."""
+    """Whether no transform within it has a stamp of its own: what both take would count twice. A method, or what holds its data set, comes to
+    the object that has it, and to that one's other transform, which it does not call."""
     within = Search(transform)
-    return not within.holders and not within.singles
+    others = [owner for owner, _, _ in within.singles if all(attribute_of(owner, name) is not transform for name in SINGLE)]
+    return not within.holders and not others

@@ -117,16 +117,22 @@ def stages_in(search):
 
 def stamp_again(board, dataset):
     """In a worker, what has no stamps there: what __getitem__ names, since the modules of one that was not forked are its own; what a data set
-    makes when it is unpickled; what worker_init_fn put there. Each has the stage of its name that no other one has."""
+    makes when it is unpickled; what worker_init_fn put there. Each has the stage of its name that no other one has; else one that others
+    have, as equal lists of transforms share theirs."""
     search = dlbench_find.Search(dataset)
     there, first = stages_in(search), len(dlbench_stamps.STAGES)
     left = [(name, stage) for stage, name in enumerate(board.names) if stage >= first and stage not in there]
+    n_shared = collections.Counter()
 
     def known(name):
         for at, (one, stage) in enumerate(left):
             if one == name:
                 del left[at]
                 return stage
+        of_others = [stage for stage, one in enumerate(board.names) if stage >= first and one == name]
+        if of_others:
+            n_shared[name] += 1
+            return of_others[(n_shared[name] - 1) % len(of_others)]
         return len(board.names) - 1 if board.names[-1] == dlbench_stamps.FURTHER else None
 
     Stamper(board, known).found(search)

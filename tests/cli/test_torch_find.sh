@@ -22,9 +22,12 @@ def crop(sample):
 
 
 augment = Compose([flip])
+strong = Compose([flip, crop, crop])
 PY
 cat >own.py <<'PY'
+import functools
 import time
+import types
 import steps
 import torch
 from steps import Compose, crop, flip
@@ -139,6 +142,28 @@ class Named:
         return steps.augment(sample)
 
 
+class Mix:
+    """Mixes samples of a data set into others."""
+
+    def __init__(self, dataset, draws=False):
+        self.dataset, self.draws = dataset, draws
+
+    def __call__(self, sample):
+        return self.dataset[0] if self.draws else sample
+
+
+def bound(dataset):
+    return types.MethodType(lambda self, sample: sample, dataset)
+
+
+def closes(dataset):
+    return lambda sample: sample if dataset else None
+
+
+def partly(dataset):
+    return functools.partial(bound(dataset))
+
+
 class OfClass(Mine):
     transform = Compose([crop])
 
@@ -203,6 +228,17 @@ class Rebuilt(Mine):
 
 def put_other(worker):
     torch.utils.data.get_worker_info().dataset.transform = Compose([crop])
+
+
+class Strong(Holds):
+    """With a list of the module's of the same transforms."""
+
+    def __getitem__(self, i):
+        return steps.strong(super().__getitem__(i))
+
+
+def put_other_second(worker):
+    torch.utils.data.get_worker_info().dataset.datasets[1].transform = Compose([crop, crop, flip])
 
 
 class Stream(torch.utils.data.IterableDataset):
@@ -286,6 +322,15 @@ method.transform, method.inner = types.MethodType(lambda self, x: self.inner(x),
 assert timed(method) == [("crop", 5)]
 partial = functools.partial(lambda self, x: x)
 assert timed(own.Holds(types.MethodType(partial, 5))) == timed(own.Holds(Compose([types.MethodType(partial, 5)]))) == [("method", 5)]
+# one that comes to its own data set: a method, a closure, what holds it; one that uses another data set has that one's transforms
+for make in own.bound, own.closes, own.partly, own.Mix:
+    reaches = own.Holds(None)
+    reaches.transform, reaches.target_transform = make(reaches), own.Turn()
+    assert [n for _, n in timed(reaches)] == [5], make  # Mine does not call the other one
+mixed = own.Holds(own.Mix(own.Holds(Compose([crop])), True))
+assert timed(mixed) == [("crop", 5)]
+mixed = own.Holds(own.Mix(own.Holds(own.Turn()), True))
+assert timed(mixed) == [("Turn", 5)]
 # an attribute of the class; what the method of a base names; beside a list of transforms that the data set has itself
 assert timed(own.OfClass()) == [("crop", 5)]
 steps.augment, own.TF = Compose([flip]), Compose([crop])
@@ -407,10 +452,14 @@ def work(init, samples):
 
 
 if __name__ == "__main__":
+    strong, pair = [steps.flip, steps.crop, steps.crop], [steps.crop, steps.crop, steps.flip]
     for dataset, init, counts in (
-        (own.Global(), None, {"flip": 5, "crop": 5}),
-        (own.Rebuilt(), None, {"crop": 5, "Turn": 5, "words": 5}),
-        (own.Holds(steps.Compose([steps.crop])), own.put_other, {"crop": 5}),
+        (own.Global(), None, [("crop", 5), ("flip", 5)]),
+        (own.Rebuilt(), None, [("Turn", 5), ("crop", 5), ("words", 5)]),
+        (own.Holds(steps.Compose([steps.crop])), own.put_other, [("crop", 5)]),
+        # those that have equal lists share their stages
+        (own.Strong(steps.Compose(strong)), None, [("crop", 10), ("crop", 10), ("flip", 10)]),
+        (own.Part(*(own.Holds(steps.Compose(pair)) for _ in range(2))), own.put_other_second, [("crop", 5), ("crop", 5), ("flip", 5)]),
     ):
         board = dlbench_stamps.Board("stamps", 1)
         dlbench_stamps._open.clear()
@@ -418,8 +467,8 @@ if __name__ == "__main__":
         worker = multiprocessing.get_context("spawn").Process(target=work, args=(dlbench_wrap.Init(board, init), samples))
         worker.start()
         worker.join()
-        found = {name: sums[0] for name, sums in zip(board.names, board.read())}
-        assert found["getitem"] == 5 and {name: n for name, n in found.items() if name in board.names[len(dlbench_stamps.STAGES) :]} == counts, found
+        found = [(name, n) for name, (n, _) in zip(board.names, board.read())]
+        assert found[0] == ("getitem", 5) and sorted(found[len(dlbench_stamps.STAGES) :]) == counts, found
 PY
 run python3 spawned.py
 expect_exit 0
