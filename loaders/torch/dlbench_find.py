@@ -75,7 +75,7 @@ def attribute_of(owner, name, default=None):
 
 def is_dict_of(owner, one):
     """Whether a dictionary that an object refers to is its __dict__, as far as attributes tell that no class has."""
-    return all(
+    return dict.__len__(one) > 0 and all(
         type(name) is str and (in_class(type(owner), name) is not NOWHERE or attribute_of(owner, name, NOWHERE) is value)
         for name, value in dict.items(one)
     )
@@ -85,7 +85,7 @@ def values_of(owner):
     """All that it holds, without names."""
     if type(owner).__flags__ & WITHIN:
         held = gc.get_referents(owner)
-        if len(held) <= MOST_ATTRIBUTES and not any(is_a(one, dict) and one and is_dict_of(owner, one) for one in held):
+        if len(held) <= MOST_ATTRIBUTES and not any(is_a(one, dict) and is_dict_of(owner, one) for one in held):
             return held
     return list(attributes_of(owner).values())
 

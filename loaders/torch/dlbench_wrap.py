@@ -2,6 +2,7 @@
 loaders/torch/serve.py."""
 
 import collections
+import itertools
 
 import dlbench_find
 import dlbench_places
@@ -120,20 +121,13 @@ def stamp_again(board, dataset):
     makes when it is unpickled; what worker_init_fn put there. Each has the stage of its name that no other one has; else one that others
     have, as equal lists of transforms share theirs."""
     search = dlbench_find.Search(dataset)
-    there, first = stages_in(search), len(dlbench_stamps.STAGES)
-    left = [(name, stage) for stage, name in enumerate(board.names) if stage >= first and stage not in there]
-    n_shared = collections.Counter()
+    there, of_name = stages_in(search), collections.defaultdict(list)
+    for stage in sorted(range(len(dlbench_stamps.STAGES), len(board.names)), key=lambda stage: stage in there):
+        of_name[board.names[stage]].append(stage)
+    in_turn = {name: itertools.cycle(stages) for name, stages in of_name.items()}
 
     def known(name):
-        for at, (one, stage) in enumerate(left):
-            if one == name:
-                del left[at]
-                return stage
-        of_others = [stage for stage, one in enumerate(board.names) if stage >= first and one == name]
-        if of_others:
-            n_shared[name] += 1
-            return of_others[(n_shared[name] - 1) % len(of_others)]
-        return len(board.names) - 1 if board.names[-1] == dlbench_stamps.FURTHER else None
+        return next(in_turn.get(name) or in_turn.get(dlbench_stamps.FURTHER, iter(())), None)
 
     Stamper(board, known).found(search)
 

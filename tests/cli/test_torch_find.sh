@@ -382,6 +382,11 @@ class AskedDict(dict):
         return self[name]
 
 
+class LazyDict(dict):
+    __len__ = __iter__ = lambda self: 1 / 0
+    __getitem__ = lambda self, name: 1 / 0
+
+
 class Proxy:
     __slots__ = ("inner",)
     __class__ = property(lambda self: 1 / 0)
@@ -427,7 +432,7 @@ assert found(slots) == [one] and dlbench_find.attribute_of(slots, "loader") is N
 # objects that compute what they are, and one of too many
 plain = own.Holds(Compose([crop]))
 plain.proxy, plain.dead, plain.queue, plain.options = Proxy(), weakref.proxy(Slots()), Queue((i, [i]) for i in range(100000)), AskedDict(a=1)
-plain.proxy.inner = Compose([flip])
+plain.proxy.inner, plain.lazy = Compose([flip]), LazyDict(a=1)
 assert found(plain) == [one, one]
 configured = Configured()
 configured.transform = Compose([crop])
