@@ -30,6 +30,13 @@ static bool has_text(const json_t *object, const char *key, const char *text)
     return strcmp(dlb_json_text(object, key), text) == 0;
 }
 
+/* A text that nothing was written to has no data. */
+static void put(struct dlb_text *out, const struct dlb_text *part)
+{
+    if (part->len_bytes > 0)
+        dlb_text_append(out, part->data, part->len_bytes);
+}
+
 /* How many rows of the screen the text takes: the terminal wraps longer lines. */
 static uint32_t n_rows(const struct dlb_text *text, uint32_t n_columns)
 {
@@ -58,7 +65,7 @@ static void fold_within(struct dlb_text *out, const char *words, uint32_t indent
 
     dlb_text_fold(&folded, words, indent, n_columns);
     if (n_rows(&folded, n_columns) <= most) {
-        dlb_text_append(out, folded.data, folded.len_bytes);
+        put(out, &folded);
         dlb_text_free(&folded);
         return;
     }
@@ -250,7 +257,7 @@ static void say_caveats_title(const struct dlb_report_opts *opts, size_t n, uint
     dlb_text_printf(out, "Caveats, %zu; in full:", n);
     bool fits = out->len_bytes - before + 1 + command.len_bytes <= n_columns;
     dlb_text_printf(out, fits ? " " : "\n  ");
-    dlb_text_append(out, command.data, command.len_bytes);
+    put(out, &command);
     dlb_text_printf(out, "\n");
     dlb_text_free(&command);
 }
@@ -266,7 +273,7 @@ static void say_caveats(const json_t *doc, const struct dlb_report_opts *opts, u
     dlb_text_printf(&title, "\n");
     say_caveats_title(opts, n, n_columns, &title);
     uint32_t used = n_rows(&title, n_columns);
-    dlb_text_append(out, title.data, title.len_bytes);
+    put(out, &title);
     size_t n_shown = room > used ? room - used : 0;
     for (size_t i = 0; i < n && i < n_shown; i++)
         append_cut(out, caveat(doc, i), n_columns);
@@ -389,9 +396,9 @@ void dlb_answer(const json_t *doc, const struct dlb_report_opts *opts, uint32_t 
     used = n_rows(&words, n_columns) + n_rows(&last, n_columns);
     if (!opts->verbose)
         say_caveats(doc, opts, n_columns, used < rows ? rows - used : 0, &words);
-    dlb_text_append(out, words.data, words.len_bytes);
+    put(out, &words);
     if (last.len_bytes > 1)
-        dlb_text_append(out, last.data, last.len_bytes);
+        put(out, &last);
     dlb_text_free(&words);
     dlb_text_free(&last);
 }
