@@ -1,7 +1,8 @@
-/* Reads a summary.json from anywhere: parses and checks it; every report renders what passes. While
- * libFuzzer runs, an input's length chooses one report and one width, because a report costs more
- * than all else; where a corpus is replayed without it, each report has its turn at each width. No
- * input may crash, leak, or put a control character on the terminal. */
+/* Reads a summary.json from anywhere: parses and checks it; every report renders what passes, and
+ * those that take a document of an earlier version render what does not, too. While libFuzzer runs,
+ * an input's length chooses one report and one width, or the unchecked document, because a report
+ * costs more than all else; where a corpus is replayed without it, each has its turn. No input may
+ * crash, leak, or put a control character on the terminal. */
 #include "reports/load.h"
 #include "reports/report.h"
 #include "tests/support/json_mutator.h"
@@ -9,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { N_WIDTHS = 4 };
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
+
+static const uint32_t widths[N_WIDTHS] = {0, 20, 80, 200};
 
 static void render(const json_t *doc, const struct dlb_report *report, uint32_t n_columns)
 {
@@ -34,25 +39,33 @@ static void render_unchecked(const char *text, size_t n_bytes)
     json_decref(doc);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
+/* Ways from the first to the one before the end: a report and its width. */
+static void render_checked(const char *text, size_t n_bytes, size_t first, size_t end)
 {
-    static const uint32_t widths[] = {0, 20, 80, 200};
     struct dlb_err err = {.status = DLB_OK};
     json_t *doc = NULL;
-    render_unchecked((const char *)data, n_bytes);
-    if (dlb_summary_parse((const char *)data, n_bytes, "fuzz.json", &doc, &err) != DLB_OK) {
-        if (doc || err.status == DLB_OK || err.what[0] == '\0')
-            DLB_BUG("an error without words, or with a result");
-        return 0;
+    if (dlb_summary_parse(text, n_bytes, "fuzz.json", &doc, &err) == DLB_OK) {
+        for (size_t i = first; i < end; i++)
+            render(doc, dlb_reports[i / N_WIDTHS], widths[i % N_WIDTHS]);
+        json_decref(doc);
+    } else if (doc || err.status == DLB_OK || err.what[0] == '\0') {
+        DLB_BUG("an error without words, or with a result");
     }
-    size_t n_widths = sizeof(widths) / sizeof(widths[0]), n_ways = 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
+{
+    const char *text = (const char *)data;
+    size_t n_ways = 0;
     while (dlb_reports[n_ways])
         n_ways++;
-    n_ways *= n_widths;
-    size_t first = LLVMFuzzerMutate ? n_bytes % n_ways : 0;
-    size_t end = LLVMFuzzerMutate ? first + 1 : n_ways;
-    for (size_t i = first; i < end; i++)
-        render(doc, dlb_reports[i / n_widths], widths[i % n_widths]);
-    json_decref(doc);
+    n_ways *= N_WIDTHS;
+    size_t way = n_bytes % (n_ways + 1);
+    if (!LLVMFuzzerMutate || way == n_ways)
+        render_unchecked(text, n_bytes);
+    if (!LLVMFuzzerMutate)
+        render_checked(text, n_bytes, 0, n_ways);
+    else if (way < n_ways)
+        render_checked(text, n_bytes, way, way + 1);
     return 0;
 }
