@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 static bool sweeps(const struct dlb_config *cfg, const char *key)
 {
@@ -23,15 +24,22 @@ static const char *named_by(const struct dlb_config *cfg)
     return python.loader[0] || sweeps(cfg, "python.loader") ? "python.loader" : NULL;
 }
 
-static bool has_args(const struct dlb_config *cfg)
+/* Where one of python.args was set; NULL: there are none. Borrowed. */
+static const char *args_origin(const struct dlb_config *cfg)
 {
     struct dlb_python_opts python;
+    const char *origin = NULL, *name;
+    char key[sizeof("python.args.") + DLB_OPT_NAME_CAP];
+    json_t *value;
 
     dlb_config_fill(cfg, &dlb_python_group, &python);
     json_t *args = dlb_opt_table_load(python.args);
-    bool has = json_object_size(args) > 0;
+    json_object_foreach(args, name, value) {
+        (void)snprintf(key, sizeof(key), "python.args.%s", name);
+        origin = dlb_config_origin(cfg, key);
+    }
     json_decref(args);
-    return has;
+    return origin;
 }
 
 static bool has_path(const struct dlb_config *cfg)
@@ -83,10 +91,11 @@ static int refuse_gpu(const struct dlb_config *cfg, struct dlb_err *err)
 int dlb_own_code_apply(struct dlb_config *cfg, struct dlb_err *err)
 {
     const char *origin = named_by(cfg);
+    const char *args = args_origin(cfg);
     int rc;
 
-    if (!origin && elsewhere(cfg) && has_args(cfg))
-        return dlb_fail(err, DLB_ERR_PYTHON_ARGS, NULL, DLB_NO_OFFSET,
+    if (!origin && elsewhere(cfg) && args)
+        return dlb_fail(err, DLB_ERR_PYTHON_ARGS, args, DLB_NO_OFFSET,
                         "python.args are for python.dataset or python.loader, and neither is "
                         "named");
     if (!origin || has_path(cfg))

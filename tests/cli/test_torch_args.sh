@@ -92,9 +92,9 @@ expect_error E_PYTHON_ARGS 2 "$dlbench" run "${own[@]}" --set python.loader=trai
 expect_err 'widht.*\(batch_size, samples, wide=4\)'
 expect_error E_PYTHON_ARGS 2 "$dlbench" run "${own[@]}" --set python.loader=train.py:make_loader \
     --set python.args.samples=32 --set python.args.batch_size=3
-run "$dlbench" run "${own[@]}" --set dataset.format=synthetic --set dataset.codec=raw --set python.dataset= --set python.args.size=3 --dry-run
-expect_exit 2
-expect_err 'E_PYTHON_ARGS'
+expect_error E_PYTHON_ARGS 2 "$dlbench" run "${own[@]}" --set dataset.format=synthetic --set dataset.codec=raw --set python.dataset= \
+    --set python.args.size=3 --dry-run
+expect_err '^dlbench: --set: '
 run "$dlbench" sweep "${own[@]}" --set python.args.root=x --set python.samples=32 --set 'sweep.python.args.n=[32, "no number"]' \
     --run-name partly --json
 expect_json '[c["status"] for c in d["cells"]] == ["ok", "failed"]'
