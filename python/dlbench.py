@@ -553,7 +553,7 @@ def add_cell(out, known, axes, cell):
     rates = {name: value["values"] for name, value in cell.items() if name.endswith("samples_per_s") and value}
     for number in range(max(map(len, rates.values()), default=0)):
         values = ((name, values[number] if number < len(values) else None) for name, values in rates.items())
-        out["repetitions"].append(dict(known, repetition=number, **dict(values)))
+        out["repetitions"].append(dict(known, repetition=number, **dict(values), skipped_frac=cell.get("skipped_frac")))
     for of in ("worker", "consumer", "device"):
         out["stages"] += stage_rows(known, of, cell.get(of + "_stages"))
     of_python = (cell.get("python") or {}).get("stages", [])

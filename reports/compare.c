@@ -45,6 +45,15 @@ static const char *percent(double frac, char *text, size_t n_text)
     return text;
 }
 
+static const char *share(double frac, char *text, size_t n_text)
+{
+    if (isfinite(frac))
+        (void)snprintf(text, n_text, "%.3g%%", frac * 100);
+    else
+        (void)snprintf(text, n_text, "an unknown share");
+    return text;
+}
+
 static const char *interval(const json_t *change, char *text, size_t n_text)
 {
     char low[20], high[20];
@@ -166,6 +175,29 @@ static const char *figure_words(const json_t *compare)
     return "a figure";
 }
 
+/* Of the pairs whose work differs, the first. */
+static void say_apart(const json_t *compare, struct dlb_text *line)
+{
+    const json_t *pair, *first = NULL;
+    size_t i, n = 0, n_all = json_array_size(json_object_get(compare, "cells"));
+    char a[24], b[24];
+    json_array_foreach(json_object_get(compare, "cells"), i, pair) {
+        if (!dlb_json_is_true(pair, "work_differs"))
+            continue;
+        first = first ? first : pair;
+        n++;
+    }
+    if (!first)
+        return;
+    dlb_text_printf(line, " Not judged: A skipped %s of its samples and B %s",
+                    share(dlb_json_number(first, "a_skipped_frac"), a, sizeof(a)),
+                    share(dlb_json_number(first, "b_skipped_frac"), b, sizeof(b)));
+    if (n_all > 1)
+        dlb_text_printf(line, " in the first of %zu such pairs of %zu", n, n_all);
+    dlb_text_printf(line, ", so their work differs, and a rate does not count what was skipped. "
+                          "Mend the data, and measure again.");
+}
+
 void dlb_compare_answer(const json_t *compare, struct dlb_text *out)
 {
     const json_t *overall = json_object_get(compare, "overall");
@@ -173,6 +205,7 @@ void dlb_compare_answer(const json_t *compare, struct dlb_text *out)
     dlb_text_printf(out, "B is %s: %s (%s), of %s.", dlb_text_shown(overall, "verdict"),
                     percent(dlb_json_number(overall, "change_frac"), change, sizeof(change)),
                     interval(overall, text, sizeof(text)), figure_words(compare));
+    say_apart(compare, out);
 }
 
 static void say_meaning(const json_t *compare, struct dlb_text *line)

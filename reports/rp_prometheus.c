@@ -225,6 +225,12 @@ static double memory(const json_t *doc, const json_t *cell)
     return dlb_json_number(json_object_get(cell, "memory"), "peak_pss_bytes");
 }
 
+static double skipped(const json_t *doc, const json_t *cell)
+{
+    (void)doc;
+    return dlb_json_number(cell, "skipped_frac");
+}
+
 static const struct {
     const char *name, *help;
     double (*figure)(const json_t *doc, const json_t *cell);
@@ -234,6 +240,7 @@ static const struct {
     {"samples_per_second_high", "The upper end of its interval.", rate_high},
     {"gpu_idle_ratio", "Share of the time in which the accelerator does not compute.", idle},
     {"input_wait_ratio", "Share of the time in which it waits for data.", wait_of},
+    {"skipped_ratio", "Share of the samples that was skipped (dataset.on_error).", skipped},
     {"peak_pss_bytes", "Memory of all processes of the cell.", memory},
 };
 

@@ -9,6 +9,7 @@
 #include "scenarios/compare/differences.h"
 #include "scenarios/compare/figures.h"
 #include "scenarios/compare/traceml.h"
+#include "scenarios/compare/work.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -175,7 +176,7 @@ static json_t *median_json(const struct dlb_compare_reps *reps, uint32_t n_docs)
 
 static json_t *cell_json(const struct dlb_compare_request *request, const struct dlb_aligned *by,
                          uint32_t i, const struct dlb_compare_cell *cell,
-                         const struct dlb_change *change)
+                         const struct dlb_change *change, const struct dlb_work *work)
 {
     const json_t *first = cell_at(request->a.docs[0], by->pair[i][0]);
     json_t *out = dlb_change_json(change);
@@ -185,6 +186,7 @@ static json_t *cell_json(const struct dlb_compare_request *request, const struct
     dlb_json_put(out, "b_cell", json_integer(by->pair[i][1]));
     dlb_json_put(out, "a", median_json(cell->a, request->a.n_docs));
     dlb_json_put(out, "b", median_json(cell->b, request->b.n_docs));
+    dlb_work_put(out, work);
     return out;
 }
 
@@ -193,10 +195,22 @@ struct made {
     struct pair *pairs;
     struct dlb_compare_cell *cells;
     struct dlb_change *changes;
+    struct dlb_work *work; /* of each pair */
     struct dlb_compare in;
     struct dlb_comparison over;
     const char *rate;
 };
+
+/* Rates of different work are not called faster, slower or the same. */
+static void judge_work(const struct dlb_compare_request *request, struct made *made)
+{
+    for (uint32_t i = 0; i < made->by.n_pairs; i++) {
+        made->work[i] = dlb_work_of(made->pairs[i].a, request->a.n_docs, made->pairs[i].b,
+                                    request->b.n_docs, request->smallest_frac);
+        if (made->work[i].differs)
+            made->changes[i].verdict = made->over.all.verdict = DLB_COMPARE_UNCLEAR;
+    }
+}
 
 static void make(const struct dlb_compare_request *request, struct made *made)
 {
@@ -204,6 +218,7 @@ static void make(const struct dlb_compare_request *request, struct made *made)
     made->pairs = dlb_mem_array(by->n_pairs, sizeof(*made->pairs));
     made->cells = dlb_mem_array(by->n_pairs, sizeof(*made->cells));
     made->changes = dlb_mem_array(by->n_pairs, sizeof(*made->changes));
+    made->work = dlb_mem_array(by->n_pairs, sizeof(*made->work));
     bool paired = true;
     for (uint32_t i = 0; i < by->n_pairs; i++) {
         const json_t *a = cell_at(request->a.docs[0], by->pair[i][0]);
@@ -225,6 +240,7 @@ static void make(const struct dlb_compare_request *request, struct made *made)
                                     .between_frac = request->between_frac,
                                     .disturbed_frac = disturbed};
     dlb_compare(&made->in, made->changes, &made->over);
+    judge_work(request, made);
 }
 
 static void free_made(const struct dlb_compare_request *request, struct made *made)
@@ -238,6 +254,7 @@ static void free_made(const struct dlb_compare_request *request, struct made *ma
     free(made->pairs);
     free(made->cells);
     free(made->changes);
+    free(made->work);
     dlb_aligned_free(&made->by);
 }
 
@@ -276,7 +293,8 @@ static int compare_cells(const struct dlb_compare_request *request, json_t *out,
     }
     json_t *cells = dlb_json_made(json_array());
     for (uint32_t i = 0; i < made.by.n_pairs; i++)
-        dlb_json_append(cells, cell_json(request, &made.by, i, &made.cells[i], &made.changes[i]));
+        dlb_json_append(cells, cell_json(request, &made.by, i, &made.cells[i], &made.changes[i],
+                                         &made.work[i]));
     const json_t *a = made.pairs[0].a[0], *b = made.pairs[0].b[0];
     struct dlb_differing of_a = {request->a.docs[0], json_object_get(a, "config"), a};
     struct dlb_differing of_b = {request->b.docs[0], json_object_get(b, "config"), b};

@@ -132,6 +132,10 @@ static void put_conditions(struct lists *out, const json_t *a, const json_t *b)
             put(out, "conditions", full, json_object_get(of_a, key), json_object_get(of_b, key),
                 true);
     }
+    const json_t *skipped_a = json_object_get(a, "skipped_frac"),
+                 *skipped_b = json_object_get(b, "skipped_frac");
+    if (skipped_a && skipped_b) /* results of before it was counted have none */
+        put(out, "conditions", "skipped_frac", skipped_a, skipped_b, true);
 }
 
 json_t *dlb_differences(const struct dlb_differing *a, const struct dlb_differing *b,

@@ -14,11 +14,14 @@
 struct figure {
     double value, low, high;
     char place[256];
+    const json_t *apart; /* the pair whose work differs, so that its change says nothing; or NULL */
 };
+
+static const struct figure no_figure = {(double)NAN, (double)NAN, (double)NAN, "", NULL};
 
 static const char *outcome_of(const struct dlb_rule *rule, double limit, const struct figure *f)
 {
-    if (!isfinite(f->low) || !isfinite(f->high) || !isfinite(limit))
+    if (!isfinite(f->low) || !isfinite(f->high) || !isfinite(limit) || f->apart)
         return "unclear";
     if (rule->above ? f->low > limit : f->high < limit)
         return "failed";
@@ -43,7 +46,16 @@ static json_t *outcome_json(const struct dlb_rule *rule, double limit, const str
     const char *outcome = outcome_of(rule, limit, f);
     number_text(rule, f->value, value, sizeof(value));
     number_text(rule, limit, end, sizeof(end));
-    if (isfinite(f->low) && isfinite(f->high))
+    if (f->apart)
+        (void)snprintf(
+            text, sizeof(text),
+            "%s is %s, which is not judged: A skipped %s of its samples and B %s; it "
+            "may not be above %s",
+            rule->figure->name, value,
+            number_text(rule, dlb_json_number(f->apart, "a_skipped_frac"), low, sizeof(low)),
+            number_text(rule, dlb_json_number(f->apart, "b_skipped_frac"), high, sizeof(high)),
+            end);
+    else if (isfinite(f->low) && isfinite(f->high))
         (void)snprintf(text, sizeof(text), "%s is %s, %s to %s with 95%%; it may not be %s %s",
                        rule->figure->name, value, number_text(rule, f->low, low, sizeof(low)),
                        number_text(rule, f->high, high, sizeof(high)),
@@ -116,10 +128,14 @@ static void figure_of_cell(const struct dlb_rule *rule, const json_t *doc, const
     size_t place;
     const json_t *cell = cell_of(doc, compare, &place);
     const json_t *member = json_object_get(cell, f->key ? f->key : f->name);
-    *out = (struct figure){(double)NAN, (double)NAN, (double)NAN, ""};
+    *out = no_figure;
     if (!cell)
         return;
     (void)snprintf(out->place, sizeof(out->place), "cell %zu", place);
+    if (json_is_number(member)) { /* of all repetitions, and counted */
+        out->value = out->low = out->high = json_number_value(member);
+        return;
+    }
     take_values(json_object_get(member, "values"), f->source == DLB_RULE_OF_RATES, out);
     if (!isfinite(out->value))
         out->value = dlb_json_number(member, "median");
@@ -138,8 +154,9 @@ static int judge_result(const struct dlb_rule *rule, const json_t *doc, const js
                         "\"%s\": a result of %s has no %s", rule->text,
                         command[0] ? command : "TraceML", rule->figure->name);
     if (wants_storage)
-        f = (struct figure){dlb_json_number(storage, "max_accelerators"),
-                            dlb_json_number(storage, "low"), dlb_json_number(storage, "high"), ""};
+        f = (struct figure){.value = dlb_json_number(storage, "max_accelerators"),
+                            .low = dlb_json_number(storage, "low"),
+                            .high = dlb_json_number(storage, "high")};
     else
         figure_of_cell(rule, doc, compare, &f);
     dlb_json_append(out, outcome_json(rule, rule->limit, &f));
@@ -155,6 +172,7 @@ static void figure_of_change(const struct dlb_rule *rule, const json_t *change, 
     out->value = loss ? 0 - value : value; /* not -0 */
     out->low = loss ? -high : low;
     out->high = loss ? -low : high;
+    out->apart = dlb_json_is_true(change, "work_differs") ? change : NULL;
 }
 
 static void place_of(const json_t *pair, char *text, size_t n_text)
@@ -173,14 +191,14 @@ static void place_of(const json_t *pair, char *text, size_t n_text)
 static int judge_change(const struct dlb_rule *rule, const json_t *doc, json_t *out,
                         struct dlb_err *err)
 {
-    const json_t *compare = json_object_get(doc, "compare"), *pair;
+    const json_t *compare = json_object_get(doc, "compare"), *pair, *apart = NULL;
     const json_t *cells = json_object_get(compare, "cells");
     double smallest = dlb_json_number(compare, "smallest_frac");
     double limit = isfinite(rule->limit) ? rule->limit : smallest;
     struct figure f;
     size_t i;
     if (!compare && strcmp(dlb_json_text(doc, "command"), "compare") == 0) { /* a side failed */
-        f = (struct figure){(double)NAN, (double)NAN, (double)NAN, ""};
+        f = no_figure;
         dlb_json_append(out, outcome_json(rule, limit, &f));
         return DLB_OK;
     }
@@ -191,12 +209,14 @@ static int judge_change(const struct dlb_rule *rule, const json_t *doc, json_t *
     json_array_foreach(cells, i, pair) {
         figure_of_change(rule, pair, &f);
         place_of(pair, f.place, sizeof(f.place));
+        apart = f.apart ? f.apart : apart;
         dlb_json_append(out, outcome_json(rule, limit, &f));
     }
     if (json_array_size(cells) < 2)
         return DLB_OK;
     figure_of_change(rule, json_object_get(compare, "overall"), &f);
     (void)snprintf(f.place, sizeof(f.place), "over all");
+    f.apart = apart;
     dlb_json_append(out, outcome_json(rule, limit, &f));
     return DLB_OK;
 }

@@ -13,6 +13,7 @@ const struct dlb_rule_figure dlb_rule_figures[] = {
     {"idle", DLB_RULE_OF_SHARES, "gpu_idle_frac", "share of time that the accelerator idles"},
     {"input_wait", DLB_RULE_OF_SHARES, "input_wait_frac",
      "share of time that it waits for batches"},
+    {"skipped", DLB_RULE_OF_SHARES, "skipped_frac", "share of samples that were skipped"},
     {"samples_per_s", DLB_RULE_OF_RATES, NULL, "rate of the measured window"},
     {"within_epoch_samples_per_s", DLB_RULE_OF_RATES, NULL, "rate without borders of epochs"},
     {"epoch_samples_per_s", DLB_RULE_OF_RATES, NULL, "rate of a whole epoch"},

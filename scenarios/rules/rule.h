@@ -15,7 +15,7 @@
 #define DLB_RULE_CAP 128 /* bytes of a rule, with the terminating zero */
 
 enum dlb_rule_source {
-    DLB_RULE_OF_SHARES,  /* shares of the window, one for each repetition */
+    DLB_RULE_OF_SHARES,  /* shares: of the window, one for each repetition, or of the samples */
     DLB_RULE_OF_RATES,   /* samples/s, one for each repetition */
     DLB_RULE_OF_STORAGE, /* the number of accelerators */
     DLB_RULE_OF_CHANGE,  /* of a comparison: the loss or gain of speed */

@@ -37,6 +37,29 @@ done
 run "$dlbench" report results/most
 expect_out '^Verdict: .*60%'
 
+# --- rates of different work are not called faster or slower, and a rule about them is unclear
+run "$dlbench" compare results/whole results/most --json
+expect_exit 0
+expect_json '(lambda c: c["work_differs"] and (c["a_skipped_frac"], c["b_skipped_frac"], c["verdict"]) == (0, 0.6, "UNCLEAR"))(
+    d["compare"]["cells"][0])'
+expect_json 'd["compare"]["overall"]["verdict"] == "UNCLEAR"'
+expect_json 'any((c["key"], c["a"], c["b"]) == ("skipped_frac", 0, 0.6) for c in d["compare"]["differences"])'
+run "$dlbench" compare results/whole results/most --fail-on 'slower>2%'
+expect_exit 0
+expect_out ' 60%'
+expect_err 'slower.* 60%'
+run "$dlbench" compare results/whole results/most --fail-on 'slower>2%' --strict
+expect_exit 1
+run "$dlbench" compare results/most results/most --json
+expect_json 'not d["compare"]["cells"][0]["work_differs"]'
+run "$dlbench" compare results/whole results/most --fail-on 'skipped>59%'
+expect_exit 1
+run "$dlbench" report results/most --fail-on 'skipped>60%' --strict --format prometheus
+expect_exit 0
+expect_out '^dlbench_skipped_ratio[{].*[}] 0\.6$'
+run "$dlbench" report results/most --format csv
+expect_out '^most,.*,0\.6$'
+
 # --- no rate counts what was not delivered, whether batches lack samples, are skipped whole or are filled from behind
 delivered() { # of steps that all take 20 ms
     measure --set run.epochs=4 --set device.step_ms=20 --run-name epochs --json "$@"
