@@ -551,9 +551,10 @@ def add_cell(out, known, axes, cell):
     known["pipeline"] = cell.get("pipeline")
     known.update((key, cell["config"].get(key)) for key in axes)
     rates = {name: value["values"] for name, value in cell.items() if name.endswith("samples_per_s") and value}
+    lost = {"skipped_frac": cell["skipped_frac"]} if "skipped_frac" in cell else {}
     for number in range(max(map(len, rates.values()), default=0)):
         values = ((name, values[number] if number < len(values) else None) for name, values in rates.items())
-        out["repetitions"].append(dict(known, repetition=number, **dict(values), skipped_frac=cell.get("skipped_frac")))
+        out["repetitions"].append(dict(known, repetition=number, **dict(values), **lost))
     for of in ("worker", "consumer", "device"):
         out["stages"] += stage_rows(known, of, cell.get(of + "_stages"))
     of_python = (cell.get("python") or {}).get("stages", [])

@@ -52,7 +52,8 @@ static void add_cell(const json_t *doc, const json_t *cell, json_t *rows)
         json_object_foreach((json_t *)cell, key, value)
             if (is_rate(key) && json_object_size(value) > 0)
                 put(row, key, json_array_get(json_object_get(value, "values"), i));
-        put(row, "skipped_frac", json_object_get(cell, "skipped_frac"));
+        if (json_object_get(cell, "skipped_frac"))
+            put(row, "skipped_frac", json_object_get(cell, "skipped_frac"));
         dlb_json_append(rows, row);
     }
 }
