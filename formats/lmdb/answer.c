@@ -27,6 +27,7 @@ static bool facts_make_sense(const struct dlb_lmdb_facts *facts,
            facts->n_key_bytes >= n_keys && facts->n_key_bytes / DLB_LMDB_MAX_KEY_BYTES <= n_keys &&
            facts->n_key_bytes <= file_bytes && facts->total_bytes <= file_bytes &&
            facts->most_bytes <= facts->total_bytes && dlb_told_bool(&facts->labelled) &&
+           dlb_told_bool(&facts->described) && (facts->labelled || !facts->described) &&
            dlb_told_text(facts->database, sizeof facts->database);
 }
 

@@ -20,6 +20,7 @@ struct dlb_lmdb_facts {
     uint64_t n_databases;             /* named ones */
     char database[64];                /* the first one's name */
     bool labelled;                    /* there is a label for each sample */
+    bool described;                   /* and beside them what they are */
 };
 
 struct dlb_lmdb_answer {

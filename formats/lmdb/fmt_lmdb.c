@@ -90,6 +90,12 @@ static void note_odd(const struct dlb_lmdb_facts *facts, struct dlb_shape *shape
                                               : "%" PRIu64
                                                 " named databases (\"%s\" and others) are not read",
                       facts->n_databases, facts->database);
+    if (facts->labelled && !facts->described)
+        dlb_shape_odd(shape,
+                      "the value of " DLB_LMDB_LABELS_KEY " is read as the labels, %" PRIu64
+                      " numbers of 4 bytes up to %" PRIu64 ", and no " DLB_LMDB_LABELS_TYPE_KEY
+                      " says that it is",
+                      facts->n_keys, shape->n_classes - 1);
     if (facts->n_empty)
         dlb_shape_odd(shape,
                       facts->n_empty == 1 ? "%" PRIu64 " value is empty"

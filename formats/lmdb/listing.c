@@ -24,6 +24,7 @@ struct listing {
     uint64_t cap_keys, cap_key_bytes;
     uint64_t n_steps;
     bool labelled;       /* there is a value with labels */
+    bool typed;          /* and one that says what they are */
     struct dlb_err full; /* why the parent has no memory for the answer */
 };
 
@@ -75,9 +76,9 @@ static bool is_about(const uint8_t *key, size_t n)
     return n > 4 && key[0] == '_' && key[1] == '_' && key[n - 1] == '_' && key[n - 2] == '_';
 }
 
-static bool is_labels(const uint8_t *key, size_t n)
+static bool is_key(const uint8_t *key, size_t n, const char *wanted)
 {
-    return n == strlen(DLB_LMDB_LABELS_KEY) && memcmp(key, DLB_LMDB_LABELS_KEY, n) == 0;
+    return n == strlen(wanted) && memcmp(key, wanted, n) == 0;
 }
 
 static int visit(void *ctx, const struct dlb_lmdb_entry *entry, struct dlb_err *err)
@@ -95,8 +96,11 @@ static int visit(void *ctx, const struct dlb_lmdb_entry *entry, struct dlb_err *
         return DLB_OK;
     }
     if (!listing->asked->prefix[0] && is_about(key, n_key)) {
-        listing->labelled |= is_labels(key, n_key);
-        facts->n_about += !is_labels(key, n_key);
+        bool labels = is_key(key, n_key, DLB_LMDB_LABELS_KEY);
+        bool type = is_key(key, n_key, DLB_LMDB_LABELS_TYPE_KEY);
+        listing->labelled |= labels;
+        listing->typed |= type;
+        facts->n_about += !labels && !type;
         return DLB_OK;
     }
     facts->n_empty += n_value == 0;
@@ -104,6 +108,23 @@ static int visit(void *ctx, const struct dlb_lmdb_entry *entry, struct dlb_err *
     if (n_value > facts->most_bytes)
         facts->most_bytes = n_value;
     return add_key(listing, key, n_key, err);
+}
+
+/* Whether the labels are such as this program writes. */
+static int read_type(struct listing *listing, struct dlb_lmdb_txn *txn, struct dlb_err *err)
+{
+    struct dlb_lmdb_facts *facts = &listing->answer->facts;
+    uint8_t type[sizeof(DLB_LMDB_LABELS_TYPE) - 1];
+    struct dlb_lmdb_value value;
+    int rc =
+        dlb_lmdb_find(txn, DLB_LMDB_LABELS_TYPE_KEY, strlen(DLB_LMDB_LABELS_TYPE_KEY), &value, err);
+
+    if (rc == DLB_OK && facts->labelled && value.n_bytes == sizeof(type)) {
+        rc = dlb_lmdb_copy(txn, &value, type, err);
+        facts->described = rc == DLB_OK && memcmp(type, DLB_LMDB_LABELS_TYPE, sizeof(type)) == 0;
+    }
+    facts->n_about += !facts->described;
+    return rc;
 }
 
 /* A value that does not hold a number for each sample was written by another program, and is
@@ -160,6 +181,8 @@ static int work(void *ctx, struct dlb_err *err)
         rc = dlb_lmdb_walk(txn, asked->prefix, strlen(asked->prefix), visit, listing, err);
     if (rc == DLB_OK && listing->labelled)
         rc = read_labels(listing, txn, err);
+    if (rc == DLB_OK && listing->typed)
+        rc = read_type(listing, txn, err);
     if (rc == DLB_OK)
         rc = find_all(listing, txn, err);
     dlb_lmdb_end(txn);

@@ -41,6 +41,10 @@ static int finish(struct dlb_lmdb_samples *samples, struct dlb_err *err)
     if (samples->labelled)
         rc = dlb_lmdb_put(samples->writer, DLB_LMDB_LABELS_KEY, strlen(DLB_LMDB_LABELS_KEY),
                           samples->labels.data, samples->labels.len_bytes, err);
+    if (samples->labelled && rc == DLB_OK)
+        rc = dlb_lmdb_put(samples->writer, DLB_LMDB_LABELS_TYPE_KEY,
+                          strlen(DLB_LMDB_LABELS_TYPE_KEY), DLB_LMDB_LABELS_TYPE,
+                          strlen(DLB_LMDB_LABELS_TYPE), err);
     return rc == DLB_OK ? dlb_lmdb_finish(samples->writer, err) : rc;
 }
 

@@ -16,6 +16,10 @@
  * key, which comes after all numbers and is not a sample. The key is missing when the samples have
  * no labels, or gen made all of them 0. */
 #define DLB_LMDB_LABELS_KEY "__labels__"
+/* Beside it, what its numbers are, because other programs may use that key for something else. It
+ * is missing in databases of before it was written. */
+#define DLB_LMDB_LABELS_TYPE_KEY "__labels_type__"
+#define DLB_LMDB_LABELS_TYPE "u32"
 
 struct dlb_lmdb_samples {
     struct dlb_lmdb_writer *writer;

@@ -121,6 +121,7 @@ static void a_lie_is_refused(void **state)
         FACT(database, 'x'), /* a name that does not end */
         FACT(labelled, 2),
         FACT(labelled, 0xff),
+        FACT(described, 2),
         END(0, 0),
         END(0, PAST), /* as long as a key may be, and behind the last one */
         END(0, PAST + 1),
