@@ -86,6 +86,18 @@ static bool take_field(struct message *m, struct field *field)
     return true;
 }
 
+static void forget_bytes(struct dlb_example *out)
+{
+    out->bytes = NULL;
+    out->n_bytes = 0;
+    out->more_bytes = false;
+}
+
+static void forget_label(struct dlb_example *out)
+{
+    out->has_label = out->more_labels = out->other_label = false;
+}
+
 static bool is(const struct span *name, const char *wanted)
 {
     size_t n = strlen(wanted);
@@ -102,22 +114,21 @@ static bool inner_failed(struct message *outer, const struct message *inner)
     return true;
 }
 
-/* BytesList: value = 1. */
+/* BytesList: value = 1. A list in several pieces is one list. */
 static bool take_bytes(struct message *outer, struct span list, struct dlb_example *out)
 {
     struct message m = message_of(list);
     struct field field;
-    bool first = true;
 
     while (take_field(&m, &field)) {
         if (field.number != 1 || field.type != LENGTH)
             continue;
-        out->more_bytes |= !first;
-        if (!first)
+        if (out->bytes) {
+            out->more_bytes = true;
             continue;
+        }
         out->bytes = field.span.data;
         out->n_bytes = field.span.n_bytes;
-        first = false;
     }
     return !inner_failed(outer, &m);
 }
@@ -127,15 +138,15 @@ static bool take_label(struct message *outer, struct span list, struct dlb_examp
 {
     struct message m = message_of(list);
     struct field field;
-    bool first = true;
 
     while (take_field(&m, &field)) {
         uint64_t value = field.value;
         if (field.number != 1)
             continue;
-        out->more_labels |= !first;
-        if (!first)
+        if (out->has_label) {
+            out->more_labels = true;
             continue;
+        }
         if (field.type == LENGTH && field.span.n_bytes > 0) {
             struct message packed = message_of(field.span);
             packed.bad = !take_varint(&packed, &value);
@@ -147,25 +158,31 @@ static bool take_label(struct message *outer, struct span list, struct dlb_examp
         }
         out->has_label = true;
         out->label = (int64_t)value;
-        first = false;
     }
     return !inner_failed(outer, &m);
 }
 
-/* Feature: bytes_list = 1, float_list = 2, int64_list = 3. */
+/* Feature: one of bytes_list = 1, float_list = 2, int64_list = 3. The last kind counts, and pieces
+ * of it that follow each other are one list. */
 static bool take_feature(struct message *outer, struct span value, bool is_feature, bool is_label,
                          struct dlb_example *out)
 {
     struct message m = message_of(value);
     struct field field;
+    uint64_t kind = 0;
 
     while (take_field(&m, &field)) {
-        if (field.type != LENGTH)
+        if (field.type != LENGTH || field.number > 3)
             continue;
-        if (is_feature && field.number == 1 && !take_bytes(&m, field.span, out))
+        if (is_feature && field.number != kind)
+            forget_bytes(out);
+        if (is_label && field.number != kind)
+            forget_label(out);
+        kind = field.number;
+        if (is_feature && kind == 1 && !take_bytes(&m, field.span, out))
             break;
-        out->other_label |= is_label && field.number != 3 && field.span.n_bytes > 0;
-        if (is_label && field.number == 3 && !take_label(&m, field.span, out))
+        out->other_label |= is_label && kind != 3 && field.span.n_bytes > 0;
+        if (is_label && kind == 3 && !take_label(&m, field.span, out))
             break;
     }
     return !inner_failed(outer, &m);
@@ -199,13 +216,10 @@ static bool take_entry(struct message *outer, struct span entry, const char *fea
         return false;
     add_name(out, &name);
     bool is_feature = is(&name, feature), is_label = is(&name, label);
-    if (is_feature) {
-        out->bytes = NULL;
-        out->n_bytes = 0;
-        out->more_bytes = false;
-    }
+    if (is_feature)
+        forget_bytes(out);
     if (is_label)
-        out->has_label = out->more_labels = out->other_label = false;
+        forget_label(out);
     return take_feature(outer, value, is_feature, is_label, out);
 }
 

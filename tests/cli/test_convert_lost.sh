@@ -248,7 +248,10 @@ expect_json 'd["samples"] == 3 and d["unlabelled"] == 0 and d["n_odd"] == 0'
 records more
 expect_exit 0
 expect_json 'd["samples"] == 3 and d["n_odd"] == 1 and "text" in d["odd"][0]'
-for name in negative large several text fraction images; do
+records kind_before # of a feature the last kind counts
+expect_exit 0
+expect_json 'd["samples"] == 3 and d["unlabelled"] == 0'
+for name in negative large several text fraction images label_pieces image_pieces kind_after; do
     records $name
     expect_failed E_SAMPLE_PARTLY_READ 3
     expect_json "d['error']['path'].endswith('$name/a.tfrecord') and d['error']['offset'] > 0"

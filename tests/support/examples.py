@@ -32,7 +32,9 @@ def part(number, data):
 
 
 def feature(values):
-    """bytes_list (1), float_list (2) or int64_list (3), by the type of the first value."""
+    """bytes_list (1), float_list (2) or int64_list (3), by the type of the first value. A tuple: in pieces."""
+    if isinstance(values, tuple):
+        return b"".join(feature(piece) for piece in values)
     if isinstance(values[0], bytes):
         return part(1, b"".join(part(1, value) for value in values))
     if isinstance(values[0], float):
@@ -65,3 +67,7 @@ folder("text", {LABEL: [b"cat"]})
 folder("fraction", {LABEL: [0.5]})
 folder("images", {"image/encoded": [b"one", b"two"]})
 folder("some", {LABEL: []})
+folder("label_pieces", {LABEL: ([1], [2])})
+folder("image_pieces", {"image/encoded": ([b"one"], [b"two"])})
+folder("kind_after", {LABEL: ([1], [0.5])})
+folder("kind_before", {LABEL: ([0.5], [1]), "image/encoded": ([1], [b"image 1"])})
