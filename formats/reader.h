@@ -100,6 +100,8 @@ struct dlb_shape {
     uint64_t n_samples, total_bytes; /* payload bytes of all fields */
     uint64_t max_sample_bytes;       /* of one sample's fields together */
     uint64_t max_decoded_bytes; /* of one sample, decoded; set by formats/look.h, 0 elsewhere */
+    uint64_t reader_bytes; /* that each open reader takes for itself at most, where that is much:
+                              what it unpacks for many samples at once */
     uint64_t
         id; /* hash of what identifies the data set: names, sizes, or the generator's parameters */
     uint64_t n_classes;     /* the largest label plus 1; 0: not known */

@@ -353,7 +353,9 @@ static double shuffle_bytes(const struct dlb_job *job)
 
 struct dlb_job_memory dlb_job_memory(const struct dlb_job *job)
 {
-    double n_workers =
-        (double)job->opts->num_workers * (double)(job->n_loaders ? job->n_loaders : 1);
-    return (struct dlb_job_memory){job->opts->worker_init_mb * 1e6 * n_workers, shuffle_bytes(job)};
+    double n_loaders = (double)(job->n_loaders ? job->n_loaders : 1);
+    double n_workers = (double)job->opts->num_workers * n_loaders;
+    double n_readers = n_workers > 0 ? n_workers : n_loaders;
+    return (struct dlb_job_memory){job->opts->worker_init_mb * 1e6 * n_workers, shuffle_bytes(job),
+                                   (double)job->dataset->shape.reader_bytes * n_readers};
 }

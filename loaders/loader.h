@@ -97,10 +97,11 @@ struct dlb_job_share {
 struct dlb_job_share dlb_job_share(const struct dlb_job *job);
 
 /* What the workers of all loaders of this process allocate for themselves, as far as it can be
- * known: worker_init_mb, and shuffle buffers full of samples of the mean size. Of the data set it
- * looks at the shape alone. */
+ * known: worker_init_mb, shuffle buffers full of samples of the mean size, and what each one's
+ * reader unpacks at once (without workers, that of each loader). Of the data set it looks at the
+ * shape alone. */
 struct dlb_job_memory {
-    double init_bytes, shuffle_bytes;
+    double init_bytes, shuffle_bytes, readers_bytes;
 };
 struct dlb_job_memory dlb_job_memory(const struct dlb_job *job);
 

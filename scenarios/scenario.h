@@ -92,6 +92,7 @@ struct dlb_plan_host {
     uint64_t max_payload_bytes;    /* of one sample in a batch, decoded */
     uint64_t max_sample_bytes;     /* of one sample, as it is stored */
     uint64_t max_decoded_bytes; /* of one sample that is unpacked whole: shape.max_decoded_bytes */
+    uint64_t reader_bytes;      /* that each reader takes for itself: shape.reader_bytes */
     uint64_t available_bytes;   /* of memory, when the plan was made */
     uint64_t ram_bytes;         /* of all machines that measure */
     double memcpy_bytes_per_s;  /* with every CPU; of several ranks, for each */

@@ -305,6 +305,7 @@ void dlb_subject_host(const struct dlb_subject *subject, const struct dlb_scenar
         .max_payload_bytes = subject->max_payload_bytes,
         .max_sample_bytes = subject->shape.max_sample_bytes,
         .max_decoded_bytes = subject->shape.max_decoded_bytes,
+        .reader_bytes = subject->shape.reader_bytes,
         .available_bytes = available == DLB_NOT_MEASURED ? 0 : available,
         .ram_bytes = dlb_os_ram_bytes(),
         .memcpy_bytes_per_s = scenario->weighs_host ? dlb_memory_bytes_per_s(n_cpus) : (double)NAN,

@@ -153,6 +153,7 @@ static void fill_shape(const struct dlb_hdf5 *ds, struct dlb_shape *shape)
     shape->n_samples = ds->n_samples;
     shape->max_sample_bytes = ds->max_sample_bytes;
     shape->total_bytes = ds->total_bytes;
+    shape->reader_bytes = dlb_hdf5_reader_bytes(ds);
     shape->element = (uint32_t)about->element;
     if (ds->way == DLB_HDF5_LIBRARY || ds->way == DLB_HDF5_LIBRARY_CHUNKS)
         (void)snprintf(shape->library, sizeof shape->library, "libhdf5");

@@ -12,6 +12,25 @@
 /* The most bytes of unfiltered chunks that a reader keeps; it always keeps one chunk. */
 #define MAX_KEPT_BYTES (UINT64_C(256) << 20)
 
+static uint64_t n_kept(const struct dlb_hdf5 *ds)
+{
+    uint64_t n = MAX_KEPT_BYTES / (ds->chunk_bytes ? ds->chunk_bytes : 1);
+    return n < 1 ? 1 : n < ds->n_across ? n : ds->n_across;
+}
+
+uint64_t dlb_hdf5_reader_bytes(const struct dlb_hdf5 *ds)
+{
+    bool keeps = ds->way != DLB_HDF5_PLAIN && ds->way != DLB_HDF5_LIBRARY;
+    uint64_t n_bytes, stored_bytes = 0;
+    for (uint64_t i = 0; ds->table && i < ds->n_grid; i++)
+        if (ds->table[i].n_bytes > stored_bytes)
+            stored_bytes = ds->table[i].n_bytes;
+    if (__builtin_mul_overflow(keeps ? n_kept(ds) : 0, ds->chunk_bytes, &n_bytes) ||
+        __builtin_add_overflow(n_bytes, stored_bytes, &n_bytes))
+        return UINT64_MAX;
+    return n_bytes;
+}
+
 int dlb_hdf5_reader_open(struct dlb_hdf5_reader *reader, const struct dlb_hdf5 *ds,
                          struct dlb_err *err)
 {
@@ -28,8 +47,7 @@ int dlb_hdf5_reader_open(struct dlb_hdf5_reader *reader, const struct dlb_hdf5 *
     }
     if (ds->way == DLB_HDF5_PLAIN || ds->way == DLB_HDF5_LIBRARY)
         return DLB_OK;
-    uint64_t n = MAX_KEPT_BYTES / (ds->chunk_bytes ? ds->chunk_bytes : 1);
-    reader->n_kept = n < 1 ? 1 : n < ds->n_across ? n : ds->n_across;
+    reader->n_kept = n_kept(ds);
     reader->kept = calloc(reader->n_kept, sizeof *reader->kept);
     if (!ds->whole_rows)
         reader->part = malloc(ds->chunk_row_bytes);

@@ -41,6 +41,7 @@ static void fill_shape(const struct npz *ds, struct dlb_shape *shape)
     shape->max_sample_bytes = array->row_bytes;
     shape->total_bytes = array->n_rows * array->row_bytes;
     shape->element = array->npy.element;
+    shape->reader_bytes = array->deflated ? array->n_bytes + array->stored_bytes : 0;
 }
 
 static int npz_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,

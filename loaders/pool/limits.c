@@ -3,6 +3,9 @@
 #include "core/base/units.h"
 #include "core/host/osacct.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* Descriptors of a worker process beside those that it inherits: its end of the channel, the signal
  * descriptor, and a few files at a time. */
 enum { WORKER_DESCRIPTORS = 16 };
@@ -12,23 +15,35 @@ static uint64_t n_loaders(const struct dlb_job *job)
     return job->n_loaders ? job->n_loaders : 1;
 }
 
+static void add(char *list, size_t n_list, bool is_there, const char *what)
+{
+    size_t used = strlen(list);
+    if (is_there)
+        (void)snprintf(list + used, n_list - used, "%s%s", used ? ", " : "", what);
+}
+
 int dlb_limits_memory(const struct dlb_job *job, struct dlb_err *err)
 {
-    char need[32], have[32];
+    char need[32], have[32], causes[160] = "", lower[160] = "";
     uint64_t n_workers = (uint64_t)job->opts->num_workers * n_loaders(job);
     struct dlb_job_memory own = dlb_job_memory(job);
-    double init = own.init_bytes, shuffle = own.shuffle_bytes, all = init + shuffle;
+    double all = own.init_bytes + own.shuffle_bytes + own.readers_bytes;
     uint64_t available = dlb_os_mem_available_bytes();
 
     if (available == DLB_NOT_MEASURED || all <= (double)available)
         return DLB_OK;
+    add(causes, sizeof causes, own.init_bytes > 0, "loader.worker_init_mb");
+    add(causes, sizeof causes, own.shuffle_bytes > 0,
+        "loader.shuffle_buffer of samples of the mean size");
+    add(causes, sizeof causes, own.readers_bytes > 0, "what a reader unpacks at once");
+    add(lower, sizeof lower, true, "lower num_workers");
+    add(lower, sizeof lower, own.shuffle_bytes > 0, "lower shuffle_buffer");
+    add(lower, sizeof lower, own.readers_bytes > 0,
+        "or store the data uncompressed or in smaller chunks");
     return dlb_fail(err, DLB_ERR_LOADER_WORKERS_MEMORY, NULL, DLB_NO_OFFSET,
-                    "%llu workers need %s (%s%s%s), %s is available: lower num_workers%s",
-                    (unsigned long long)n_workers, dlb_bytes_text((uint64_t)all, need, sizeof need),
-                    init > 0 ? "loader.worker_init_mb" : "", init > 0 && shuffle > 0 ? ", " : "",
-                    shuffle > 0 ? "loader.shuffle_buffer of samples of the mean size" : "",
-                    dlb_bytes_text(available, have, sizeof have),
-                    shuffle > 0 ? " or shuffle_buffer" : "");
+                    "%llu workers need %s (%s), %s is available: %s", (unsigned long long)n_workers,
+                    dlb_bytes_text((uint64_t)all, need, sizeof need), causes,
+                    dlb_bytes_text(available, have, sizeof have), lower);
 }
 
 static int check_processes(uint64_t n_workers, uint64_t n_servers, struct dlb_err *err)

@@ -106,7 +106,8 @@ static struct dlb_job_memory workers_memory(const struct dlb_plan *plan,
     struct dlb_dataset data = {.shape = {.iterable = cell->iterable && host->n_shards > 0,
                                          .n_shards = host->n_shards,
                                          .n_samples = host->n_samples,
-                                         .total_bytes = host->n_bytes}};
+                                         .total_bytes = host->n_bytes,
+                                         .reader_bytes = host->reader_bytes}};
     uint32_t n_loaders = dlb_spec_loaders(spec);
     struct dlb_job job = {.dataset = &data,
                           .opts = &spec->loader,
@@ -138,7 +139,7 @@ static void need_memory(const struct dlb_plan *plan, const struct dlb_plan_cell 
     const struct dlb_spec *spec = cell->spec;
     struct dlb_slots_size slots = slots_of(plan, spec);
     struct dlb_job_memory own = workers_memory(plan, cell);
-    out->workers_bytes = own.init_bytes + own.shuffle_bytes;
+    out->workers_bytes = own.init_bytes + own.shuffle_bytes + own.readers_bytes;
     out->decode_bytes = decoding_bytes(plan, spec);
     if (plan->host.max_payload_bytes == 0)
         return;
@@ -264,7 +265,8 @@ static int too_much_memory(const struct dlb_plan *plan, const struct dlb_spec *s
         size_text(need->workers_bytes, own_text, sizeof(own_text)),
         dlb_bytes_text(plan->host.available_bytes, have_text, sizeof(have_text)),
         most_are_slots ? "batch_size, prefetch_factor or accelerators.count"
-                       : "shuffle_buffer, worker_init_mb or accelerators.count");
+                       : "shuffle_buffer, worker_init_mb or accelerators.count, or store the data "
+                         "so that a reader unpacks less at once (uncompressed, smaller chunks)");
 }
 
 /* The slots of all loaders and the workers' own memory exist at the same time. */

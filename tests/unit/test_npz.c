@@ -141,6 +141,8 @@ static void arrays(void **state)
         assert_int_equal(set.ds.shape.element, DLB_ELEMENT_I16);
         assert_non_null(strstr(set.ds.shape.odd[0], "dir/y"));
         assert_int_equal(set.ds.shape.n_odd, method ? 2 : 1);
+        /* 120 bytes behind a head of 128, and as they are stored */
+        assert_in_range(set.ds.shape.reader_bytes, method ? 249 : 0, method ? 2 * 248 : 0);
         expect(&set, 10, 12);
         opened_close(&set);
         static const char *const names[] = {"dir/y", "dir/y.npy"};

@@ -160,23 +160,25 @@ static void test_slots_and_workers(void **state)
     assert_true(fabs(need.least_s - 0.28) < 1e-9); /* each trains its half */
 }
 
-/* A sample as it is stored and unpacked, for each worker that decodes; nobody decodes bytes. */
+/* A sample as it is stored and unpacked, for each worker that decodes; nobody decodes bytes. What a
+ * reader unpacks at once, for each worker and, without workers, for each loader. */
 static void test_decoding(void **state)
 {
     (void)state;
     static const struct {
         const char *codec, *workers;
-        double n_threads;
+        double n_threads, n_readers;
     } rows[] = {
-        {"dataset.codec=raw", "loader.num_workers=3", 0},
-        {"dataset.codec=tokens", "loader.num_workers=3", 6},
-        {"dataset.codec=tokens", "loader.num_workers=0", 2},
+        {"dataset.codec=raw", "loader.num_workers=3", 0, 6},
+        {"dataset.codec=tokens", "loader.num_workers=3", 6, 6},
+        {"dataset.codec=tokens", "loader.num_workers=0", 2, 2},
     };
     const struct dlb_plan_host host = {.n_samples = 10000,
                                        .n_bytes = GB,
                                        .max_payload_bytes = 400000,
                                        .max_sample_bytes = 100000,
-                                       .max_decoded_bytes = 30000};
+                                       .max_decoded_bytes = 30000,
+                                       .reader_bytes = 7000};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *const settings[] = {"dataset.path=/d",
                                         "dataset.format=tokens",
@@ -187,6 +189,7 @@ static void test_decoding(void **state)
                                         NULL};
         struct dlb_need need = need_with(settings, false, &host);
         assert_true(need.decode_bytes == rows[i].n_threads * 130000);
+        assert_true(need.workers_bytes == rows[i].n_readers * 7000);
     }
 }
 
