@@ -90,7 +90,7 @@ static int read_own(int folder, const char *path, int i, json_t **summary, struc
     struct stat st;
     out->there[i] = fstatat(folder, dlb_result_names[i], &st, AT_SYMLINK_NOFOLLOW) == 0;
     int n = snprintf(full, sizeof(full), "%s/%s", path, dlb_result_names[i]);
-    if (!out->there[i] || n < 0 || (size_t)n >= sizeof(full))
+    if (!out->there[i] || !S_ISREG(st.st_mode) || n < 0 || (size_t)n >= sizeof(full))
         return DLB_OK;
     if (strcmp(dlb_result_names[i], DLB_JOURNAL_NAME) == 0) {
         read_journal(folder, i, out);

@@ -71,6 +71,17 @@ expect_exit 130
 expect_err ' results/e.partial-2$'
 expect [ "$(sha256sum <results/e.partial/summary.json)" = "$before" ]
 
+# --- a link under the name of one of its files is the user's, wherever it leads
+for name in summary.json report.html; do
+    mv "results/e/$name" keep
+    ln -s ../../keep "results/e/$name"
+    expect_error E_RESULT_FOREIGN 2 "$dlbench" run "${one[@]}" --run-name e --overwrite
+    expect_err "$name"
+    expect [ -L "results/e/$name" ]
+    rm "results/e/$name"
+    mv keep "results/e/$name"
+done
+
 # --- the folder is exchanged for another while a run goes on
 mkdir elsewhere
 echo thesis >elsewhere/summary.txt
