@@ -73,6 +73,7 @@ const struct dlb_format dlb_fmt_hdf5 = {
 #include "formats/generate/mark.h"
 #include "formats/hdf5/btree.h"
 #include "formats/hdf5/hdf5.h"
+#include "formats/left_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,7 @@ static bool is_hdf5_name(const char *name)
 }
 
 struct listing {
+    struct dlb_left_out left_out;
     char *name; /* of the first in the folder; owned */
     uint32_t n;
 };
@@ -105,18 +107,21 @@ struct listing {
 static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
 {
     struct listing *listing = ctx;
+    enum dlb_entry_role role;
+    int rc = dlb_left_out_see(&listing->left_out, entry, &role, err);
 
-    if (entry->kind != DLB_IO_FILE || !is_hdf5_name(entry->name))
-        return DLB_OK;
+    if (rc != DLB_OK || role != DLB_ENTRY_SHARD)
+        return rc;
     if (listing->n++ == 0 && !(listing->name = strdup(entry->name)))
         return dlb_fail_memory(err, entry->name, strlen(entry->name) + 1);
     return DLB_OK;
 }
 
 /* The file at `path`, or the only HDF5 file in the folder at `path`. Malloced. */
-static int find_file(const char *path, const struct dlb_io *io, char **file, struct dlb_err *err)
+static int find_file(const char *path, const struct dlb_io *io, char **file,
+                     struct dlb_shape *shape, struct dlb_err *err)
 {
-    struct listing listing = {.n = 0};
+    struct listing listing = {.left_out = {.io = io, .folder = path, .is_shard = is_hdf5_name}};
     enum dlb_io_kind kind;
     uint64_t n_bytes;
 
@@ -131,6 +136,9 @@ static int find_file(const char *path, const struct dlb_io *io, char **file, str
                           "holds %u HDF5 files: name one of them with dataset.path", listing.n);
         if (rc == DLB_OK)
             *file = dlb_path_join(path, listing.name);
+        if (rc == DLB_OK)
+            dlb_left_out_tell(&listing.left_out, shape);
+        dlb_left_out_free(&listing.left_out);
         free(listing.name);
     } else if (rc == DLB_OK) {
         *file = strdup(path);
@@ -174,7 +182,7 @@ static int hdf5_open(void *state, const struct dlb_open *how, struct dlb_shape *
     *shape = (struct dlb_shape){.n_samples = 0};
     int rc = dlb_gen_mark_refuse(how->path, err);
     if (rc == DLB_OK)
-        rc = find_file(how->path, how->io, &file, err);
+        rc = find_file(how->path, how->io, &file, shape, err);
     if (rc == DLB_OK)
         rc = dlb_hdf5_open(ds, file, how->io, how->opts ? how->opts : &none,
                            how->access == DLB_ACCESS_LIBRARY, shape, err);
@@ -265,11 +273,13 @@ static uint64_t hdf5_files(const void *state, uint64_t number, char *path, size_
 static int hdf5_probe(const char *path, const struct dlb_io *io)
 {
     struct dlb_hdf5_bytes file = {.io = io, .path = path};
+    struct dlb_shape unused = {.n_odd = 0};
     struct dlb_err ignored;
     char *name = NULL;
     int likely = 0;
 
-    if (find_file(path, io, &name, &ignored) != DLB_OK || io->open(name, &file.handle, &ignored)) {
+    if (find_file(path, io, &name, &unused, &ignored) != DLB_OK ||
+        io->open(name, &file.handle, &ignored)) {
         free(name);
         return 0;
     }

@@ -58,7 +58,7 @@ static int npz_open(void *state, const struct dlb_open *how, struct dlb_shape *s
                         how->codec->name);
     int rc = dlb_gen_mark_refuse(how->path, err);
     if (rc == DLB_OK)
-        rc = dlb_npz_path(how->path, how->io, &ds->path, err);
+        rc = dlb_npz_path(how->path, how->io, &ds->path, shape, err);
     ds->file.path = ds->path;
     if (rc == DLB_OK)
         rc = how->io->open(ds->path, &ds->file.handle, err);

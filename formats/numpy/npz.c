@@ -3,6 +3,7 @@
 #include "core/base/escape.h"
 #include "formats/codecs/inflate.h"
 #include "formats/headroom.h"
+#include "formats/left_out.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -283,8 +284,13 @@ int dlb_npz_inflate(const struct dlb_npz_array *array, const struct dlb_zip_file
     return rc;
 }
 
+static bool is_npz(const char *name)
+{
+    return ends_with(name, ".npz");
+}
+
 struct looking {
-    const char *folder;
+    struct dlb_left_out left_out;
     char *found;
     uint32_t n;
 };
@@ -292,20 +298,21 @@ struct looking {
 static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
 {
     struct looking *looking = ctx;
+    const char *folder = looking->left_out.folder;
+    enum dlb_entry_role role;
+    int rc = dlb_left_out_see(&looking->left_out, entry, &role, err);
 
-    if (entry->kind != DLB_IO_FILE || entry->name[0] == '.' || !ends_with(entry->name, ".npz"))
-        return DLB_OK;
-    if (looking->n++ > 0)
-        return DLB_OK;
-    looking->found = dlb_path_join(looking->folder, entry->name);
+    if (rc != DLB_OK || role != DLB_ENTRY_SHARD || looking->n++ > 0)
+        return rc;
+    looking->found = dlb_path_join(folder, entry->name);
     return looking->found ? DLB_OK
-                          : dlb_fail_memory(err, looking->folder,
-                                            strlen(looking->folder) + strlen(entry->name) + 2);
+                          : dlb_fail_memory(err, folder, strlen(folder) + strlen(entry->name) + 2);
 }
 
-int dlb_npz_path(const char *path, const struct dlb_io *io, char **out, struct dlb_err *err)
+int dlb_npz_path(const char *path, const struct dlb_io *io, char **out, struct dlb_shape *shape,
+                 struct dlb_err *err)
 {
-    struct looking looking = {.folder = path};
+    struct looking looking = {.left_out = {.io = io, .folder = path, .is_shard = is_npz}};
     enum dlb_io_kind kind;
     uint64_t n_bytes;
 
@@ -328,7 +335,10 @@ int dlb_npz_path(const char *path, const struct dlb_io *io, char **out, struct d
     if (rc != DLB_OK) {
         free(looking.found);
         looking.found = NULL;
+    } else {
+        dlb_left_out_tell(&looking.left_out, shape);
     }
+    dlb_left_out_free(&looking.left_out);
     *out = looking.found;
     return rc;
 }
@@ -348,6 +358,7 @@ static int probe_bare(const char *path, const struct dlb_io *io, int64_t handle)
 
 int dlb_npz_probe(const char *path, const struct dlb_io *io)
 {
+    struct dlb_shape unused = {.n_odd = 0};
     struct dlb_err ignored;
     uint8_t head[8] = {0};
     size_t n_head = 0;
@@ -355,7 +366,7 @@ int dlb_npz_probe(const char *path, const struct dlb_io *io)
     char *file = NULL;
     int likely = 0;
 
-    if (dlb_npz_path(path, io, &file, &ignored) == DLB_OK &&
+    if (dlb_npz_path(path, io, &file, &unused, &ignored) == DLB_OK &&
         io->open(file, &handle, &ignored) == DLB_OK) {
         if (io->pread(handle, head, sizeof head, 0, &n_head, file, &ignored) == DLB_OK &&
             dlb_npy_is(head, n_head))

@@ -43,8 +43,10 @@ void dlb_npz_free(struct dlb_npz_array *array);
 int dlb_npz_inflate(const struct dlb_npz_array *array, const struct dlb_zip_file *file,
                     uint8_t **out, struct dlb_err *err);
 
-/* The file at `path`, or the only .npz file in the folder at `path`. Malloced. */
-int dlb_npz_path(const char *path, const struct dlb_io *io, char **out, struct dlb_err *err);
+/* The file at `path`, or the only .npz file in the folder at `path`. Malloced. Adds what is left
+ * out of the folder to *shape. */
+int dlb_npz_path(const char *path, const struct dlb_io *io, char **out, struct dlb_shape *shape,
+                 struct dlb_err *err);
 int dlb_npz_probe(const char *path, const struct dlb_io *io);
 
 uint64_t dlb_npz_gen_units(const struct dlb_gen *gen);

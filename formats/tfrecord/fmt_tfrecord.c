@@ -143,6 +143,7 @@ static void describe_odd(const struct tfrecord *ds, struct dlb_shape *shape)
     if (list->n_other)
         dlb_shape_odd(shape, "%u files are ignored: their names are not those of TFRecords",
                       list->n_other);
+    dlb_left_out_tell(&list->left_out, shape);
     describe_example(ds, shape);
 }
 

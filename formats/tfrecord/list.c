@@ -44,11 +44,6 @@ static bool is_shard(const char *name)
     return strstr(name, ".tfrecord") || ends_with(name, ".tfrec") || is_one_of_many(name);
 }
 
-struct visit {
-    struct dlb_tfr_list *list;
-    const char *folder;
-};
-
 static int add(struct dlb_tfr_list *list, char *path, struct dlb_err *err)
 {
     if (path && list->n == list->cap) {
@@ -69,19 +64,21 @@ static int add(struct dlb_tfr_list *list, char *path, struct dlb_err *err)
 
 static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
 {
-    const struct visit *v = ctx;
+    struct dlb_tfr_list *list = ctx;
+    enum dlb_entry_role role;
+    int rc = dlb_left_out_see(&list->left_out, entry, &role, err);
 
-    if (entry->name[0] == '.' || entry->kind != DLB_IO_FILE)
-        return DLB_OK;
-    if (!is_shard(entry->name)) {
-        v->list->n_other++;
+    if (rc != DLB_OK || role == DLB_ENTRY_NOTED)
+        return rc;
+    if (role == DLB_ENTRY_OTHER) {
+        list->n_other++;
         return DLB_OK;
     }
     if (is_compressed(entry->name)) {
-        v->list->n_compressed++;
+        list->n_compressed++;
         return DLB_OK;
     }
-    return add(v->list, dlb_path_join(v->folder, entry->name), err);
+    return add(list, dlb_path_join(list->left_out.folder, entry->name), err);
 }
 
 static int by_path(const void *a, const void *b)
@@ -92,7 +89,6 @@ static int by_path(const void *a, const void *b)
 static int list_files(struct dlb_tfr_list *list, const char *path, const struct dlb_io *io,
                       struct dlb_err *err)
 {
-    struct visit v = {list, path};
     enum dlb_io_kind kind;
     uint64_t n_bytes;
 
@@ -101,7 +97,8 @@ static int list_files(struct dlb_tfr_list *list, const char *path, const struct 
         return rc;
     if (kind != DLB_IO_DIR)
         return add(list, strdup(path), err);
-    rc = io->list(path, visit, &v, err);
+    list->left_out = (struct dlb_left_out){.io = io, .folder = path, .is_shard = is_shard};
+    rc = io->list(path, visit, list, err);
     if (rc == DLB_OK && list->n > 1)
         qsort(list->shard, list->n, sizeof *list->shard, by_path);
     if (rc == DLB_OK && list->n == 0)
@@ -177,6 +174,7 @@ void dlb_tfr_list_free(struct dlb_tfr_list *list)
     for (uint32_t i = 0; i < list->n; i++)
         free(list->shard[i].path);
     free(list->shard);
+    dlb_left_out_free(&list->left_out);
     *list = (struct dlb_tfr_list){.n = 0};
 }
 
@@ -188,11 +186,14 @@ int dlb_tfr_probe(const char *path, const struct dlb_io *io)
     struct dlb_err ignored;
     uint64_t n_bytes;
     int likely = 0;
+    int rc = list_files(&list, path, io, &ignored);
 
-    if (list_files(&list, path, io, &ignored) == DLB_OK &&
-        dlb_tfr_open(&tfr, io, list.shard[0].path, SCAN_BLOCK_BYTES, &ignored) == DLB_OK &&
-        dlb_tfr_look(&tfr, &n_bytes, &ignored) == DLB_OK)
-        likely = 95;
+    for (uint32_t i = 0; rc == DLB_OK && i < list.n; i++) { /* a link may lead nowhere */
+        if (dlb_tfr_open(&tfr, io, list.shard[i].path, SCAN_BLOCK_BYTES, &ignored) != DLB_OK)
+            continue;
+        likely = dlb_tfr_look(&tfr, &n_bytes, &ignored) == DLB_OK ? 95 : 0;
+        break;
+    }
     dlb_tfr_free(&tfr);
     dlb_tfr_list_free(&list);
     return likely;

@@ -10,6 +10,7 @@
 #include "core/base/io.h"
 #include "core/base/opt.h"
 #include "formats/format.h"
+#include "formats/left_out.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,6 +67,7 @@ struct dlb_tfr_list {
     struct dlb_tfr_shard *shard; /* sorted by name; owned */
     uint32_t n, cap;
     uint32_t n_compressed, n_other; /* files that are ignored */
+    struct dlb_left_out left_out;   /* of a folder */
 };
 
 /* `path`: a file, or a folder of files named *.tfrecord*, *.tfrec or *-00000-of-00001. Reads the

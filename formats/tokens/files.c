@@ -37,21 +37,21 @@ static int add(struct dlb_tokens_files *files, const char *folder, const char *n
     return DLB_OK;
 }
 
-struct listing {
-    struct dlb_tokens_files *files;
-    const char *folder;
-};
+static bool is_shard(const char *name)
+{
+    return ends_with(name, ".bin") || ends_with(name, ".npy");
+}
 
 static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
 {
-    struct listing *listing = ctx;
+    struct dlb_tokens_files *files = ctx;
+    enum dlb_entry_role role;
+    int rc = dlb_left_out_see(&files->left_out, entry, &role, err);
 
-    if (entry->kind != DLB_IO_FILE || entry->name[0] == '.' || ends_with(entry->name, ".idx"))
-        return DLB_OK;
-    if (ends_with(entry->name, ".bin") || ends_with(entry->name, ".npy"))
-        return add(listing->files, listing->folder, entry->name, err);
-    listing->files->n_other++;
-    return DLB_OK;
+    if (rc == DLB_OK && role == DLB_ENTRY_SHARD)
+        return add(files, files->left_out.folder, entry->name, err);
+    files->n_other += role == DLB_ENTRY_OTHER && !ends_with(entry->name, ".idx");
+    return rc;
 }
 
 static int by_path(const void *a, const void *b)
@@ -103,13 +103,13 @@ static int add_named(struct dlb_tokens_files *files, const char *path, const str
 static int list(struct dlb_tokens_files *files, const char *path, const struct dlb_io *io,
                 struct dlb_err *err)
 {
-    struct listing listing = {files, path};
     enum dlb_io_kind kind;
     uint64_t n_bytes;
 
     if (io->stat(path, &kind, &n_bytes, err) != DLB_OK || kind != DLB_IO_DIR)
         return add_named(files, path, io, err);
-    int rc = io->list(path, visit, &listing, err);
+    files->left_out = (struct dlb_left_out){.io = io, .folder = path, .is_shard = is_shard};
+    int rc = io->list(path, visit, files, err);
     if (rc == DLB_OK && files->n > 1)
         qsort(files->file, files->n, sizeof *files->file, by_path);
     if (rc == DLB_OK && files->n == 0)
@@ -377,6 +377,7 @@ int dlb_tokens_find(struct dlb_tokens_files *files, const char *path, const stru
         dlb_shape_odd(shape, "%u files are too short for one sample", n_short);
     if (files->n_other)
         dlb_shape_odd(shape, "%u files are neither .bin nor .npy and are ignored", files->n_other);
+    dlb_left_out_tell(&files->left_out, shape);
     return DLB_OK;
 }
 
@@ -387,6 +388,7 @@ void dlb_tokens_free(struct dlb_tokens_files *files)
         dlb_megatron_free(&files->file[i].index);
     }
     free(files->file);
+    dlb_left_out_free(&files->left_out);
     *files = (struct dlb_tokens_files){.n = 0};
 }
 
@@ -434,8 +436,12 @@ int dlb_tokens_probe(const char *path, const struct dlb_io *io)
         likely = probe_file(path, io);
         return likely == 5 ? 40 : likely; /* no other format reads a single .bin */
     }
-    if (list(&files, path, io, &ignored) == DLB_OK)
-        likely = probe_file(files.file[0].path, io);
+    if (list(&files, path, io, &ignored) == DLB_OK) {
+        uint32_t i = 0;
+        while (i + 1 < files.n && !exists(io, files.file[i].path))
+            i++; /* a link may lead nowhere */
+        likely = probe_file(files.file[i].path, io);
+    }
     dlb_tokens_free(&files);
     return likely;
 }

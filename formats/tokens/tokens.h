@@ -8,6 +8,7 @@
 #include "core/base/io.h"
 #include "formats/element.h"
 #include "formats/format.h"
+#include "formats/left_out.h"
 #include "formats/tokens/megatron.h"
 
 #include <stdbool.h>
@@ -63,7 +64,8 @@ struct dlb_tokens_files {
     enum dlb_element element;
     uint64_t n_samples;
     uint32_t sample_tokens;
-    uint32_t n_other; /* files in the folder that hold no tokens by their name */
+    uint32_t n_other;             /* files in the folder that hold no tokens by their name */
+    struct dlb_left_out left_out; /* of a folder */
 };
 
 /* `path`: a file, a folder of files, or Megatron's prefix (NAME of NAME.idx and NAME.bin). All

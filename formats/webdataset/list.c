@@ -36,9 +36,14 @@ static bool is_left_out(const char *name)
     return false;
 }
 
+static bool is_shard(const char *name)
+{
+    return dlb_wds_pack_of_name(name) >= 0 || is_left_out(name);
+}
+
 struct visit {
     struct dlb_wds_list *list;
-    const char *folder;
+    struct dlb_left_out left_out;
 };
 
 static int add(struct dlb_wds_list *list, char *path, uint64_t n_bytes, struct dlb_err *err)
@@ -66,13 +71,15 @@ static int add(struct dlb_wds_list *list, char *path, uint64_t n_bytes, struct d
 
 static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
 {
-    const struct visit *v = ctx;
+    struct visit *v = ctx;
+    enum dlb_entry_role role;
+    int rc = dlb_left_out_see(&v->left_out, entry, &role, err);
 
-    if (entry->name[0] == '.' || entry->kind != DLB_IO_FILE)
-        return DLB_OK;
+    if (rc != DLB_OK || role != DLB_ENTRY_SHARD)
+        return rc;
     if (dlb_wds_pack_of_name(entry->name) >= 0)
-        return add(v->list, dlb_path_join(v->folder, entry->name), entry->n_bytes, err);
-    v->list->n_left_out += is_left_out(entry->name);
+        return add(v->list, dlb_path_join(v->left_out.folder, entry->name), entry->n_bytes, err);
+    v->list->n_left_out++;
     return DLB_OK;
 }
 
@@ -233,16 +240,27 @@ static void describe_odd(const struct dlb_wds_list *list, struct dlb_shape *shap
                       n_packed, list->n_shards);
 }
 
+static int visit_folder(struct dlb_wds_list *list, const char *path, const struct dlb_io *io,
+                        struct dlb_shape *shape, struct dlb_err *err)
+{
+    struct visit v = {list, {.io = io, .folder = path, .is_shard = is_shard}};
+    int rc = io->list(path, visit, &v, err);
+
+    if (rc == DLB_OK)
+        dlb_left_out_tell(&v.left_out, shape);
+    dlb_left_out_free(&v.left_out);
+    return rc;
+}
+
 static int list_folder(struct dlb_wds_list *list, const char *path, const struct dlb_io *io,
                        struct dlb_shape *shape, struct dlb_err *err)
 {
-    struct visit v = {list, path};
     uint32_t from = list->n_shards;
     json_t *manifest = NULL;
 
     int rc = dlb_gen_mark_refuse(path, err);
     if (rc == DLB_OK)
-        rc = io->list(path, visit, &v, err);
+        rc = visit_folder(list, path, io, shape, err);
     if (rc != DLB_OK)
         return rc;
     if (list->n_shards == from)
@@ -396,8 +414,7 @@ void dlb_wds_list_free(struct dlb_wds_list *list)
 static int probe_visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
 {
     (void)err;
-    bool found = entry->kind == DLB_IO_FILE &&
-                 (dlb_wds_pack_of_name(entry->name) >= 0 || is_left_out(entry->name));
+    bool found = entry->kind != DLB_IO_DIR && is_shard(entry->name);
     *(bool *)ctx |= found;
     return found ? DLB_END : DLB_OK;
 }
@@ -408,7 +425,7 @@ static bool looks_like_shards(const char *path, enum dlb_io_kind kind, const str
     bool found = false;
 
     if (kind == DLB_IO_FILE)
-        return dlb_wds_pack_of_name(path) >= 0 || is_left_out(path);
+        return is_shard(path);
     (void)io->list(path, probe_visit, &found, &ignored);
     return found;
 }

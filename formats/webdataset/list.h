@@ -6,6 +6,7 @@
 
 #include "core/base/err.h"
 #include "formats/format.h"
+#include "formats/left_out.h"
 #include "formats/webdataset/scan.h"
 
 struct dlb_wds_list {

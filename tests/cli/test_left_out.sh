@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# What looks like a shard and is not read is named: hidden, unfinished and in folders below, and the numbers that a set lacks. A link
+# that leads nowhere and a pipe are shards that cannot be read.
+. "$(dirname "$0")/lib.sh"
+
+odd() { expect_json "any(re.search(r'$1', x) for x in d['odd'])"; }
+
+
+# FORMAT ENDING CODE-OF-SEVERAL: a folder whose shard is a.ENDING; empty: many shards make a data set.
+check() {
+    local format=$1 ending=$2 several=$3 kind=(--dataset.codec raw)
+    has_module format "$format" || return
+    [ "$format" = tokens ] && kind=(--dataset.codec tokens --tokens.layout llmc)
+    rm -rf made "$format"
+    run "$dlbench" gen --set dataset.format="$format" "${kind[@]}" --dataset.path made --generate.samples 8 --generate.sample_bytes 64
+    expect_exit 0
+    mkdir "$format"
+    cp "$(find made -type f ! -name '.*' | head -n 1)" "$format/a.$ending"
+    run "$dlbench" inspect "$format" --json
+    expect_json 'd["samples"] >= 1'
+    local n=$(json_get "$out" 'd["n_odd"]')
+
+    mkdir -p "$format/sub/deep"
+    cp "$format/a.$ending" "$format/sub/deep/t.$ending"
+    cp "$format/a.$ending" "$format/sub/u.$ending"
+    cp "$format/a.$ending" "$format/.h.$ending"
+    cp "$format/a.$ending" "$format/.c.$ending.x1Y2z3"
+    cp "$format/a.$ending" "$format/x.$ending.part"
+    touch "$format/.DS_Store" "$format/sub/notes.txt"
+    run "$dlbench" inspect "$format" --json
+    expect_exit 0
+    expect_json "d['n_odd'] == $n + 3"
+    odd "^2 .*\\b$format/sub/deep/t\\.$ending\\b"
+    odd "^2 .*\\b$format/\\.c\\.$ending\\.x1Y2z3\\b"
+    odd "^1 .*\\b$format/x\\.$ending\\.part\\b"
+    rm -r "$format"/.[!.]* "$format/sub" "$format/x.$ending.part"
+
+    mkdir "$format/b.$ending"
+    run "$dlbench" inspect "$format" --json
+    expect_json "d['n_odd'] == $n + 1"
+    odd "^1 .*\\b$format/b\\.$ending"
+    rmdir "$format/b.$ending"
+
+    mv "$format/a.$ending" "$format/a-00001-of-00003.$ending"
+    run "$dlbench" inspect "$format" --json
+    expect_json "d['n_odd'] == $n + 1"
+    odd "^2 of the 3 .*\\ba-\\*-of-00003\\.$ending\\b.*: 00000, 00002\$"
+    mv "$format/a-00001-of-00003.$ending" "$format/a.$ending"
+
+    # A shard that cannot be read.
+    for what in link pipe; do
+        local wanted=E_NOT_FOUND
+        rm -f "$format/b.$ending"
+        if [ $what = link ]; then ln -s /nowhere/b "$format/b.$ending"; else mkfifo "$format/b.$ending" && wanted=E_NOT_A_FILE; fi
+        if [ -n "$several" ]; then
+            expect_failed_at "$several" "$format" "$dlbench" convert "$format" out --format files --from "$format"
+            mv "$format/a.$ending" spare
+            expect_failed_at $wanted "$format/b.$ending" "$dlbench" convert "$format" out --format files --from "$format"
+            mv spare "$format/a.$ending"
+        else
+            unreadable "$format" "$ending" $wanted
+        fi
+    done
+}
+
+unreadable() { # FORMAT ENDING CODE
+    expect_failed_at "$3" "$1/b.$2" "$dlbench" convert "$1" "$1.out" --format files --from "$1"
+    expect_no_file "$1.out"
+    [ "$1" = tokens ] && return # a file of tokens is read whole or not at all, also with on_error = "skip"
+    run "$dlbench" inspect "$1" --json
+    expect_exit 0
+    odd "\\bb\\.$2"
+    expect_failed_at "$3" "$1/b.$2" "$dlbench" run --set dataset.format="$1" --dataset.codec raw --dataset.path "$1" --run.repeats 1 \
+        --device.step_ms 1 --run.warmup_batches 0
+    run "$dlbench" convert "$1" "$1.out" --format files --from "$1" --dataset.on_error skip
+    expect_exit 0
+    expect_out '\b1\b.*shards'
+    expect_err "\\b$1/b\\.$2.*$3"
+    rm -rf "$1.out"
+}
+expect_failed_at() { # CODE PATH CMD...
+    local codes=$1 path=$2
+    shift 2
+    run "$@"
+    [ "$code" -ne 0 ] || failed "should fail"
+    expect_code "$codes"
+    expect_err "$path"
+}
+
+check webdataset tar ''
+check tfrecord tfrecord ''
+check tokens bin ''
+check hdf5 h5 E_HDF5_SEVERAL_FILES
+check npz npz E_DATASET_SEVERAL_FILES
+
+finish
