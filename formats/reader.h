@@ -111,7 +111,7 @@ struct dlb_shape {
     uint64_t n_left_tokens; /* in no sample, because they do not fill one; DLB_NOT_COUNTED: samples
                                are drawn */
     uint32_t n_odd;         /* unusual facts about the data set, which inspect reports */
-    char odd[4][DLB_ODD_BYTES]; /* the first of them, as sentences, each long enough for a
+    char odd[16][DLB_ODD_BYTES]; /* the first of them, as sentences, each long enough for a
                                    dlb_err.what */
     char library[16];   /* the library that reads the samples: a damaged file may crash it, and the
                            process that reads; empty: none */
@@ -203,7 +203,8 @@ struct dlb_reader {
     uint64_t (*files)(const void *ds, uint64_t number, char *path, size_t n_path);
 };
 
-/* Adds a sentence to shape->odd, or only counts it when four are there. */
+/* Adds a sentence to shape->odd, or only counts it when that is full. What can occur many times, as
+ * shards that cannot be read, is one sentence with the number and the first. */
 void dlb_shape_odd(struct dlb_shape *shape, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 uint32_t dlb_shape_n_named(const struct dlb_shape *shape); /* how many sentences are there */

@@ -240,6 +240,9 @@ static void note_what_is_not_read(struct conversion *c)
                 dlb_access_names[c->ignored_access]);
     for (uint32_t i = 0; i < dlb_shape_n_named(&c->ds.shape); i++)
         dlb_say(stderr, "convert: odd: %s", c->ds.shape.odd[i]);
+    if (c->ds.shape.n_odd > dlb_shape_n_named(&c->ds.shape))
+        dlb_say(stderr, "convert: odd: %u more things like these",
+                c->ds.shape.n_odd - dlb_shape_n_named(&c->ds.shape));
     if (*left_tokens(c, tokens, sizeof tokens))
         dlb_say(stderr, "convert: left out: %s", tokens);
 }
@@ -429,7 +432,7 @@ const struct dlb_verb dlb_verb_convert = {
         "With --json: command, source, source_format, path, format, samples, bytes, verified, "
         "unlabelled, skipped_samples, cut_shards, skipped (the first of them), left_out_tokens "
         "(null: not counted), forgotten_keys (too many to compare with later shards' keys), n_odd, "
-        "odd, seconds.",
+        "odd (the first 16 of them), seconds.",
     .flags = DLB_FLAG_RANKS | DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_PATH | DLB_FLAG_TARGET |
              DLB_FLAG_QUIET,
     .examples = {"dlbench convert photos photos.shards --format webdataset",

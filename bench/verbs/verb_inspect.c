@@ -118,7 +118,8 @@ const struct dlb_verb dlb_verb_inspect = {
         "element (type of the numbers, or null), id, iterable, samples, bytes, max_sample_bytes, "
         "classes, shards, fields, looked_at (samples, bad, first_bad and first_bad_code or null, "
         "min_bytes, median_bytes, max_bytes), images (samples, width and height as [least, median, "
-        "most], or null), n_odd, odd, audio (samples, rate_hz, channels, frames and seconds, "
+        "most], or null), n_odd, odd (the first 16 of them), audio (samples, rate_hz, channels, "
+        "frames and seconds, "
         "likewise), "
         "kinds (of a folder: kind, files, format or null, first).",
     .flags = DLB_FLAG_PATH | DLB_FLAG_JSON,

@@ -5,6 +5,7 @@
 #include "formats/generate/manifest.h"
 #include "formats/generate/mark.h"
 #include "formats/webdataset/braces.h"
+#include "formats/webdataset/odd.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -172,74 +173,6 @@ static void apply_manifest(struct dlb_wds_list *list, uint32_t from, uint32_t to
                       json_object_size(known), n_left);
 }
 
-/* What the shards hold beside their samples, each with the first place. */
-static void describe_unread(const struct dlb_wds_list *list, struct dlb_shape *shape)
-{
-    const struct dlb_wds_shard *behind = NULL, *nameless = NULL, *again = NULL;
-    uint64_t n_special = 0, n_nameless = 0, n_again = 0;
-    uint32_t n_behind = 0;
-
-    for (uint32_t i = list->n_shards; i-- > 0;) {
-        const struct dlb_wds_shard *shard = &list->shards[i];
-        behind = shard->behind_at ? shard : behind;
-        nameless = shard->left_out.n_nameless ? shard : nameless;
-        again = shard->n_again ? shard : again;
-        n_behind += shard->behind_at != 0;
-        n_special += shard->left_out.n_special;
-        n_nameless += shard->left_out.n_nameless;
-        n_again += shard->n_again;
-    }
-    if (behind)
-        dlb_shape_odd(shape,
-                      "%u shards have data behind their end-of-archive mark, which are not read: "
-                      "archives joined by cat? The first: %s @ %llu",
-                      n_behind, behind->path, (unsigned long long)behind->behind_at);
-    if (again)
-        dlb_shape_odd(shape,
-                      "%llu samples have the key of an earlier one in their shard: are the members "
-                      "of samples not adjacent? The first: \"%s\" in %s",
-                      (unsigned long long)n_again, again->again, again->path);
-    if (nameless)
-        dlb_shape_odd(shape,
-                      "%llu members belong to no sample, because their names have no dot behind a "
-                      "key, and are left out: the first is \"%s\" in %s",
-                      (unsigned long long)n_nameless, nameless->left_out.nameless, nameless->path);
-    if (n_special)
-        dlb_shape_odd(shape,
-                      n_special == 1 ? "%llu member that is a link, a pipe or a device is left out"
-                                     : "%llu members that are links, pipes or devices are left out",
-                      (unsigned long long)n_special);
-}
-
-static void describe_odd(const struct dlb_wds_list *list, struct dlb_shape *shape)
-{
-    char text[sizeof(struct dlb_err)];
-    uint32_t n_uncut = 0, n_packed = 0;
-    const struct dlb_wds_shard *first = NULL;
-
-    if (list->n_left_out)
-        dlb_shape_odd(shape, "%u archives are left out: only .tar, .tar.gz and .tar.zst are read",
-                      list->n_left_out);
-    for (uint32_t i = 0; i < list->n_shards; i++) {
-        const struct dlb_wds_shard *shard = &list->shards[i];
-        if (shard->problem.status != DLB_OK)
-            dlb_shape_odd(shape, "%s", dlb_err_text(&shard->problem, text, sizeof text));
-        if (shard->lacks_end && !first)
-            first = shard;
-        n_uncut += shard->lacks_end;
-        n_packed += shard->pack != DLB_TAR_PLAIN;
-    }
-    describe_unread(list, shape);
-    if (first)
-        dlb_shape_odd(shape, "%u shards have no end-of-archive mark: cut between two members? (%s)",
-                      n_uncut, base_name(first->path));
-    if (n_packed)
-        dlb_shape_odd(shape,
-                      "%u of %u shards are compressed: they can only be read from start to end, "
-                      "not by an index",
-                      n_packed, list->n_shards);
-}
-
 static int visit_folder(struct dlb_wds_list *list, const char *path, const struct dlb_io *io,
                         struct dlb_shape *shape, struct dlb_err *err)
 {
@@ -396,7 +329,7 @@ int dlb_wds_list_make(struct dlb_wds_list *list, const char *path, const struct 
     if (rc == DLB_OK && indexed)
         rc = refuse_unindexed(list, err);
     if (rc == DLB_OK)
-        describe_odd(list, shape);
+        dlb_wds_describe_odd(list, shape);
     return rc;
 }
 

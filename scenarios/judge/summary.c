@@ -395,11 +395,13 @@ static void put_head(json_t *doc, const struct dlb_summary *in)
 static json_t *notes_json(const struct dlb_summary *in)
 {
     const struct dlb_shape *shape = in->shape;
-    uint32_t n = sizeof(shape->odd) / sizeof(*shape->odd);
+    uint32_t n = dlb_shape_n_named(shape);
     json_t *notes = dlb_json_made(json_copy(in->judgement->notes));
 
-    for (uint32_t i = 0; i < n && i < shape->n_odd; i++)
+    for (uint32_t i = 0; i < n; i++)
         dlb_note(notes, DLB_NOTE_DATA_ODD, "the data: %s", shape->odd[i]);
+    if (shape->n_odd > n)
+        dlb_note(notes, DLB_NOTE_DATA_ODD, "the data: %u more things like these", shape->n_odd - n);
     return notes;
 }
 

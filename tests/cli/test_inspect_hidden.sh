@@ -25,6 +25,7 @@ def write(name, data):
 samples = [m for k in "abcd" for m in ((k + ".bin", b"image"), (k + ".cls", b"1"))]
 one = tar(samples)
 write("padded.tar", one)
+write("one.tar", one)
 write("joined.tar", one + tar([("e.bin", b"image")]))
 write("joined.tar.gz", gzip.compress(one + tar([("e.bin", b"image")])))
 write("large.tar", one + bytes(3 << 20))
@@ -64,6 +65,20 @@ PY
     run "$dlbench" inspect unfit.tar --json
     expect_json 'd["samples"] == 4 and d["n_odd"] == 1'
     odd '^3 of 4 .*"cls".*"99999999999"'
+
+    # Many shards that cannot be read are one thing among others.
+    mkdir cut
+    for i in $(seq 10 39); do head -c 1000 one.tar >cut/$i.tar; done
+    cp nameless.tar cut/00.tar
+    : >cut/01.tar
+    run "$dlbench" inspect cut --json
+    expect_json 'd["samples"] == 4 and d["n_odd"] == 2'
+    odd '^31 .*\bcut/01\.tar'
+    odd '^3 .*"folder/README".*\bcut/00\.tar'
+    run "$dlbench" convert cut cut.out --format files --set dataset.on_error=skip
+    expect_exit 0
+    expect_err 'odd: 31 .*\bcut/01\.tar'
+    expect_err 'odd: 3 .*"folder/README"'
 
     # Manifests that lie: the shard is counted.
     run "$dlbench" gen --set dataset.format=webdataset --set dataset.path=w --set dataset.codec=raw \

@@ -34,7 +34,7 @@ static void errors(void **state)
 static const struct lie of_a_shape[] = {
     LIE(struct dlb_shape, n_samples, 0),   LIE(struct dlb_shape, element, DLB_ELEMENT_F64 + 1),
     LIE(struct dlb_shape, iterable, 2),    LIE(struct dlb_shape, odd[0], 'x'),
-    LIE(struct dlb_shape, odd[3], 'x'),    LIE(struct dlb_shape, library, 'x'),
+    LIE(struct dlb_shape, odd[15], 'x'),   LIE(struct dlb_shape, library, 'x'),
     LIE(struct dlb_shape, undecoded, 'x'), LIE(struct dlb_shape, about, 'x'),
     LIE(struct dlb_shape, n_shards, 0),
 };
