@@ -71,13 +71,37 @@ static int keep_open(struct webdataset *ds, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* NULL, or the first shard with members whose names have no dot. */
-static const struct dlb_wds_shard *first_nameless(const struct dlb_wds_list *list)
+/* Why there is no sample: the first shard that cannot be read, or else the first whose members are
+ * left out. */
+static int fail_empty(const struct dlb_wds_list *list, struct dlb_err *err)
 {
+    const struct dlb_wds_shard *nameless = NULL, *meta = NULL;
+
+    for (uint32_t i = list->n_shards; i-- > 0;) {
+        const struct dlb_wds_shard *shard = &list->shards[i];
+        nameless = shard->left_out.n_nameless > 0 ? shard : nameless;
+        meta = shard->left_out.n_meta > 0 ? shard : meta;
+    }
     for (uint32_t i = 0; i < list->n_shards; i++)
-        if (list->shards[i].left_out.n_nameless > 0)
-            return &list->shards[i];
-    return NULL;
+        if (list->shards[i].problem.status != DLB_OK) {
+            *err = list->shards[i].problem;
+            return (int)err->status;
+        }
+    if (nameless)
+        return dlb_fail(err, DLB_ERR_DATASET_EMPTY, nameless->path, DLB_NO_OFFSET,
+                        "holds no samples: names of its %llu members have no dot, the first is "
+                        "\"%.*s\". A sample's key ends at the dot and its field follows, as in "
+                        "000001.jpg: name them so",
+                        (unsigned long long)nameless->left_out.n_nameless,
+                        DLB_CUT(nameless->left_out.nameless, 60));
+    if (meta)
+        return dlb_fail(err, DLB_ERR_DATASET_EMPTY, meta->path, DLB_NO_OFFSET,
+                        "holds no samples: names of its %llu members begin with a __name__, which "
+                        "webdataset leaves out; the first is \"%.*s\". Pack them under another "
+                        "name",
+                        (unsigned long long)meta->left_out.n_meta,
+                        DLB_CUT(meta->left_out.meta, 60));
+    return DLB_OK;
 }
 
 static int webdataset_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,
@@ -110,20 +134,9 @@ static int webdataset_open(void *state, const struct dlb_open *how, struct dlb_s
     }
     ds->base[list->n_shards] = shape->n_samples;
     shape->n_shards = indexed ? 0 : list->n_shards;
-    /* Without any sample, report the first shard's problem. */
-    for (uint32_t i = 0; shape->n_samples == 0 && i < list->n_shards; i++)
-        if (list->shards[i].problem.status != DLB_OK) {
-            *err = list->shards[i].problem;
-            return (int)err->status;
-        }
-    const struct dlb_wds_shard *nameless = shape->n_samples == 0 ? first_nameless(list) : NULL;
-    if (nameless)
-        return dlb_fail(err, DLB_ERR_DATASET_EMPTY, nameless->path, DLB_NO_OFFSET,
-                        "holds no samples: names of its %llu members have no dot, the first is "
-                        "\"%.*s\". A sample's key ends at the dot and its field follows, as in "
-                        "000001.jpg: name them so",
-                        (unsigned long long)nameless->left_out.n_nameless,
-                        DLB_CUT(nameless->left_out.nameless, 60));
+    rc = shape->n_samples == 0 ? fail_empty(list, err) : DLB_OK;
+    if (rc != DLB_OK)
+        return rc;
     return indexed ? keep_open(ds, err) : DLB_OK;
 }
 

@@ -5,9 +5,10 @@
 /* What the shards hold beside their samples, each with the first place. */
 static void describe_unread(const struct dlb_wds_list *list, struct dlb_shape *shape)
 {
-    const struct dlb_wds_shard *behind = NULL, *nameless = NULL, *again = NULL;
-    uint64_t n_special = 0, n_nameless = 0, n_again = 0;
-    uint32_t n_behind = 0;
+    const struct dlb_wds_shard *behind = NULL, *nameless = NULL, *again = NULL, *meta = NULL;
+    const struct dlb_wds_shard *padded = NULL;
+    uint64_t n_special = 0, n_nameless = 0, n_again = 0, n_meta = 0;
+    uint32_t n_behind = 0, n_padded = 0;
 
     for (uint32_t i = list->n_shards; i-- > 0;) {
         const struct dlb_wds_shard *shard = &list->shards[i];
@@ -15,8 +16,12 @@ static void describe_unread(const struct dlb_wds_list *list, struct dlb_shape *s
         nameless = shard->left_out.n_nameless ? shard : nameless;
         again = shard->n_again ? shard : again;
         n_behind += shard->behind_at != 0;
+        padded = shard->padding_bytes ? shard : padded;
+        n_padded += shard->padding_bytes != 0;
         n_special += shard->left_out.n_special;
         n_nameless += shard->left_out.n_nameless;
+        meta = shard->left_out.n_meta ? shard : meta;
+        n_meta += shard->left_out.n_meta;
         n_again += shard->n_again;
     }
     if (behind)
@@ -24,6 +29,16 @@ static void describe_unread(const struct dlb_wds_list *list, struct dlb_shape *s
                       "%u shards have data behind their end-of-archive mark, which are not read: "
                       "archives joined by cat? The first: %s @ %llu",
                       n_behind, behind->path, (unsigned long long)behind->behind_at);
+    if (padded)
+        dlb_shape_odd(shape,
+                      n_padded == 1
+                          ? "%u shard goes on behind its end-of-archive mark for longer than tar "
+                            "pads: was its download cut short? It is %s, with %llu bytes there, "
+                            "which are not read"
+                          : "%u shards go on behind their end-of-archive mark for longer than tar "
+                            "pads: was their download cut short? The first is %s, with %llu bytes "
+                            "there, which are not read",
+                      n_padded, padded->path, (unsigned long long)padded->padding_bytes);
     if (again)
         dlb_shape_odd(shape,
                       "%llu samples have the key of an earlier one in their shard: are the members "
@@ -34,6 +49,13 @@ static void describe_unread(const struct dlb_wds_list *list, struct dlb_shape *s
                       "%llu members belong to no sample, because their names have no dot behind a "
                       "key, and are left out: the first is \"%s\" in %s",
                       (unsigned long long)n_nameless, nameless->left_out.nameless, nameless->path);
+    if (meta)
+        dlb_shape_odd(shape,
+                      n_meta == 1 ? "%llu member is left out, because its name begins with a "
+                                    "__name__, as webdataset does: it is \"%s\" in %s"
+                                  : "%llu members are left out, because their names begin with a "
+                                    "__name__, as webdataset does: the first is \"%s\" in %s",
+                      (unsigned long long)n_meta, meta->left_out.meta, meta->path);
     if (n_special)
         dlb_shape_odd(shape,
                       n_special == 1 ? "%llu member that is a link, a pipe or a device is left out"

@@ -98,8 +98,14 @@ int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *
 static void note_left_out(struct dlb_wds_left_out *left_out, const struct dlb_tar_member *member)
 {
     left_out->n_special += !member->regular && !member->folder;
-    if (member->regular && !is_meta(member->name) && left_out->n_nameless++ == 0)
-        (void)snprintf(left_out->nameless, sizeof left_out->nameless, "%s", member->name);
+    if (!member->regular)
+        return;
+    if (is_meta(member->name)) {
+        if (left_out->n_meta++ == 0)
+            dlb_cut_text(left_out->meta, sizeof left_out->meta, member->name);
+    } else if (left_out->n_nameless++ == 0) {
+        dlb_cut_text(left_out->nameless, sizeof left_out->nameless, member->name);
+    }
 }
 
 int dlb_wds_next_member(struct dlb_tar *tar, struct dlb_tar_member *member,
@@ -145,6 +151,8 @@ static int scan_end(struct dlb_tar *tar, struct dlb_wds_shard *shard, struct dlb
 {
     shard->lacks_end = dlb_tar_lacks_end(tar);
     int rc = dlb_tar_behind_end(tar, &shard->behind_at, err);
+    uint64_t n_tail = dlb_tar_tail_bytes(tar);
+    shard->padding_bytes = !shard->behind_at && n_tail > DLB_TAR_MOST_PADDING_BYTES ? n_tail : 0;
     return rc == DLB_OK && index ? dlb_wds_index_finish(index, shard->path, err) : rc;
 }
 

@@ -43,7 +43,9 @@ void dlb_wds_group_free(struct dlb_wds_group *group);
 struct dlb_wds_left_out {
     uint64_t n_special;  /* links, pipes and devices */
     uint64_t n_nameless; /* files whose names have no dot, or begin with it */
+    uint64_t n_meta;     /* files below or named `__...__` */
     char nameless[64];   /* the first of them */
+    char meta[64];
 };
 
 /* The next member that belongs to a sample; DLB_END. Adds those before it to *left_out, unless that
@@ -59,7 +61,8 @@ struct dlb_wds_shard {
     struct dlb_wds_left_out left_out;
     uint64_t n_again;       /* samples with the key of an earlier one of the shard */
     char again[64];         /* the first of these keys */
-    uint64_t behind_at;     /* data behind the end-of-archive mark; 0: none */
+    uint64_t behind_at;     /* data behind the end-of-archive mark; 0: none were seen */
+    uint64_t padding_bytes; /* from the mark to the end, if it is more than padding explains */
     enum dlb_tar_pack pack; /* by its name; after a scan, by its content */
     bool lacks_end;         /* no end-of-archive mark: perhaps cut between two members */
     struct dlb_err problem; /* the error where reading will fail; status DLB_OK: none */

@@ -251,4 +251,10 @@ int dlb_tar_behind_end(struct dlb_tar *tar, uint64_t *at_bytes, struct dlb_err *
     return rc;
 }
 
+uint64_t dlb_tar_tail_bytes(const struct dlb_tar *tar)
+{
+    uint64_t end = tar->in.unpacker ? tar->in.at_bytes : tar->in.file_bytes;
+    return end > tar->header_at_bytes ? end - tar->header_at_bytes : 0;
+}
+
 #endif

@@ -67,4 +67,7 @@ bool dlb_tar_lacks_end(const struct dlb_tar *tar);
  * by cat; 0: nowhere. Looks at the first MiB. Padding is zero. */
 int dlb_tar_behind_end(struct dlb_tar *tar, uint64_t *at_bytes, struct dlb_err *err);
 
+/* After DLB_END: how many bytes there are from the end mark on, whatever they hold. */
+uint64_t dlb_tar_tail_bytes(const struct dlb_tar *tar);
+
 #endif

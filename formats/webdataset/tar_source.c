@@ -241,8 +241,7 @@ int dlb_tar_source_drain(struct dlb_tar_source *in, uint64_t mark_bytes, struct 
 
 int dlb_tar_source_look_behind(struct dlb_tar_source *in, uint64_t mark_bytes, struct dlb_err *err)
 {
-    enum { LOOK_BYTES = 1 << 20 };
-    uint64_t at = mark_bytes, end = at + LOOK_BYTES;
+    uint64_t at = mark_bytes, end = at + DLB_TAR_MOST_PADDING_BYTES;
     int rc = DLB_OK;
 
     end = in->unpacker ? 0 : end < in->file_bytes ? end : in->file_bytes;

@@ -16,6 +16,8 @@
  * exceed 1,032 to 1 (RFC 1951: 258 bytes for 2 bits), zstd can; training data seldom reach 10. */
 #define DLB_TAR_MAX_EXPANSION 1000
 #define DLB_TAR_FREE_BYTES (UINT64_C(16) << 20)
+/* tar pads an archive to records of 10 KiB, or of 512 KiB with large blocking factors. */
+#define DLB_TAR_MOST_PADDING_BYTES (UINT64_C(1) << 20)
 /* A larger zstd window is refused: the limit of libzstd and `zstd -d`. A worker's memory grows by
  * the window. */
 #define DLB_TAR_MAX_WINDOW_BYTES (UINT64_C(1) << 27)

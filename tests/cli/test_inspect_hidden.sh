@@ -28,8 +28,15 @@ write("padded.tar", one)
 write("one.tar", one)
 write("joined.tar", one + tar([("e.bin", b"image")]))
 write("joined.tar.gz", gzip.compress(one + tar([("e.bin", b"image")])))
-write("large.tar", one + bytes(3 << 20))
+write("blocks.tar", one + bytes((512 << 10) - len(one)))
+half = one[:4096]
+write("hole.tar", half + bytes(2 << 20) + one[4096:])
+write("near.tar", half + bytes(512 << 10) + one[4096:])
+write("zeros.tar", half + bytes(8 << 20))
+write("hole.tar.gz", gzip.compress(half + bytes(2 << 20) + one[4096:]))
+write("zeros.tar.gz", gzip.compress(half + bytes(8 << 20)))
 write("nameless.tar", tar(samples + [("folder/README", b"text"), (".hidden", b"x"), ("LICENSE", b"text")]))
+write("background.tar", tar([(f"__background__/{i:03}.jpg", b"x") for i in range(5)]))
 write("meta.tar", tar([("__meta__", b"x"), ("__index__/a", b"x")] + samples))
 write("apart.tar", tar(samples[::2] + samples[1::2]))
 labels = {"a": b"99999999999", "b": b"1\n", "c": b"\x1b[2Jcat", "d": b"-1"}
@@ -37,10 +44,16 @@ write("unfit.tar", tar([m for k, label in labels.items() for m in ((k + ".bin", 
 PY
     run "$dlbench" inspect padded.tar --json # 10 KiB, as tar writes it
     expect_json 'd["samples"] == 4 and d["n_odd"] == 0'
-    run "$dlbench" inspect large.tar --json
+    run "$dlbench" inspect blocks.tar --json # the largest records that tar makes
     expect_json 'd["samples"] == 4 and d["n_odd"] == 0'
-    run "$dlbench" inspect meta.tar --json # webdataset's own names
-    expect_json 'd["samples"] == 4 and d["n_odd"] == 0'
+    run "$dlbench" inspect meta.tar --json # webdataset skips names such as its own
+    expect_json 'd["samples"] == 4 and d["n_odd"] == 1'
+    odd '^2 .*"__meta__".*\bmeta\.tar'
+    run "$dlbench" convert meta.tar meta.out --format files
+    expect_exit 0
+    expect_err 'odd: 2 .*"__meta__".*\bmeta\.tar'
+    expect_error E_DATASET_EMPTY 3 "$dlbench" inspect background.tar
+    expect_err 'background\.tar: .*"__background__/000\.jpg"'
 
     # Behind the end mark: where, in the archive.
     run "$dlbench" inspect joined.tar --json
@@ -50,6 +63,19 @@ PY
     run "$dlbench" inspect joined.tar.gz --json
     expect_json 'd["samples"] == 4'
     odd '^1 .*\bjoined\.tar\.gz @ 10240$'
+
+    # A hole, as a download into a file of the final size leaves; what lies behind is seen within 1 MiB of it, or when unpacked.
+    for hole in "hole.tar $((2 << 20 | 6144))" "zeros.tar $((8 << 20))" "zeros.tar.gz $((8 << 20))"; do
+        run "$dlbench" inspect ${hole% *} --json
+        expect_json 'd["samples"] == 2'
+        odd "^1 .*\\b${hole% *}, .*\\b${hole#* } bytes"
+        run "$dlbench" convert ${hole% *} hole.out --format files --overwrite
+        expect_err "odd: 1 .*\\b${hole% *}\\b"
+    done
+    run "$dlbench" inspect near.tar --json
+    odd "^1 .*\\bnear\\.tar @ $((4096 + (512 << 10)))\$"
+    run "$dlbench" inspect hole.tar.gz --json
+    odd "^1 .*\\bhole\\.tar\\.gz @ $((4096 + (2 << 20)))\$"
 
     # Members that belong to no sample.
     run "$dlbench" inspect nameless.tar --json
