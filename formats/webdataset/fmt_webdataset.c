@@ -13,6 +13,7 @@
 #include "formats/webdataset/sample.h"
 #include "formats/webdataset/scan.h"
 #include "formats/webdataset/tar.h"
+#include "formats/webdataset/told.h"
 #include "formats/webdataset/write.h"
 
 #include <errno.h>
@@ -44,8 +45,10 @@ struct webdataset_reader {
     struct dlb_tar_member pending; /* read ahead: the first of the next sample */
     bool have_pending;
     uint32_t shard;
-    uint64_t position;   /* of the next sample in the shard */
-    uint64_t told_bytes; /* part of tar.in.asked_bytes that samples have reported so far */
+    uint64_t position;        /* of the next sample in the shard */
+    struct dlb_wds_read read; /* of the shard */
+    bool lost;                /* the rest of the shard, by an error */
+    uint64_t told_bytes;      /* part of tar.in.asked_bytes that samples have reported so far */
     struct dlb_bytes buffer;
 };
 
@@ -189,6 +192,8 @@ static int webdataset_shard_open(void *rd, uint32_t shard, struct dlb_err *err)
     reader->position = 0;
     reader->told_bytes = 0;
     reader->have_pending = false;
+    reader->read = (struct dlb_wds_read){.n_samples = 0};
+    reader->lost = false;
     int rc = dlb_tar_open(&reader->tar, reader->ds->io, reader->ds->list.shards[shard].path,
                           READ_BLOCK_BYTES, false, err);
     if (rc == DLB_OK)
@@ -244,15 +249,22 @@ static int webdataset_next(void *rd, struct dlb_dest dest, struct dlb_sample *ou
     const struct dlb_wds_shard *shard = &ds->list.shards[reader->shard];
     struct dlb_wds_place place = dlb_wds_place(dest, &reader->buffer);
 
-    if (!reader->have_pending)
-        return DLB_END;
+    if (!reader->have_pending) {
+        int rc = reader->lost ? DLB_OK : dlb_wds_told_check(shard, &reader->read, true, err);
+        reader->lost = reader->lost || rc != DLB_OK;
+        return rc == DLB_OK ? DLB_END : rc;
+    }
     if (reader->position >= shard->n_samples) {
         reader->have_pending = false;
+        reader->lost = true;
         /* Here the scan failed when the data set was opened: report the same error. */
         if (shard->problem.status != DLB_OK) {
             *err = shard->problem;
             return (int)err->status;
         }
+        reader->read.n_samples++;
+        if (dlb_wds_told_check(shard, &reader->read, false, err) != DLB_OK)
+            return (int)err->status;
         return dlb_fail(err, DLB_ERR_SOURCE_CHANGED, shard->path, reader->pending.header_at,
                         "more than the %llu samples that it had when the data set was opened: it "
                         "changed meanwhile",
@@ -262,8 +274,13 @@ static int webdataset_next(void *rd, struct dlb_dest dest, struct dlb_sample *ou
     out->key = NULL;
     out->offset_bytes = reader->pending.header_at;
     int rc = gather(reader, &place, out, err);
+    if (rc == DLB_OK) {
+        dlb_wds_read_add(&reader->read, place.len_bytes);
+        rc = dlb_wds_told_check(shard, &reader->read, false, err);
+    }
     if (rc != DLB_OK) {
         reader->have_pending = false;
+        reader->lost = true;
         return rc;
     }
     dlb_wds_sample_finish(out, ds->codec);

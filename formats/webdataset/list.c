@@ -6,6 +6,7 @@
 #include "formats/generate/mark.h"
 #include "formats/webdataset/braces.h"
 #include "formats/webdataset/odd.h"
+#include "formats/webdataset/told.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -155,7 +156,7 @@ static void apply_manifest(struct dlb_wds_list *list, uint32_t from, uint32_t to
         shard->n_samples = number(entry, "samples");
         shard->n_bytes = number(entry, "bytes");
         shard->max_sample_bytes = number(entry, "max_sample_bytes");
-        shard->known = is_possible(shard);
+        shard->known = shard->told = is_possible(shard);
         if (!shard->known && n_impossible++ == 0)
             impossible = shard->path;
     }
@@ -312,18 +313,35 @@ static int find_shards(struct dlb_wds_list *list, const char *path, const struct
     return rc;
 }
 
+/* Where a manifest's counts do not fit, none of them is believed. */
+static void doubt_told(struct dlb_wds_list *list, const struct dlb_io *io, struct dlb_shape *shape)
+{
+    char text[sizeof(struct dlb_err)];
+    struct dlb_err why;
+
+    if (dlb_wds_told_fits(list->shards, list->n_shards, io, &why))
+        return;
+    dlb_shape_odd(shape, "the shards were counted anew, because of the manifest: %s",
+                  dlb_err_text(&why, text, sizeof text));
+    for (uint32_t i = 0; i < list->n_shards; i++)
+        list->shards[i].known = list->shards[i].told = false;
+}
+
 int dlb_wds_list_make(struct dlb_wds_list *list, const char *path, const struct dlb_io *io,
                       bool indexed, struct dlb_shape *shape, struct dlb_err *err)
 {
     int rc = find_shards(list, path, io, shape, err);
     if (rc != DLB_OK)
         return rc;
+    if (!indexed)
+        doubt_told(list, io, shape);
     if (indexed) {
         list->indexes = calloc((size_t)list->n_shards + 1, sizeof *list->indexes);
         if (!list->indexes)
             return dlb_fail_memory(err, path, list->n_shards * sizeof *list->indexes);
         for (uint32_t i = 0; i < list->n_shards; i++)
-            list->shards[i].known = false; /* the manifest does not list members */
+            list->shards[i].known = list->shards[i].told =
+                false; /* the manifest does not list members */
     }
     rc = dlb_wds_scan(io, list->shards, list->n_shards, list->indexes, err);
     if (rc == DLB_OK && indexed)

@@ -58,6 +58,7 @@ struct dlb_wds_shard {
     uint64_t file_bytes;
     uint64_t n_samples, n_bytes, max_sample_bytes; /* complete samples before the first error */
     bool known;                                    /* the three above */
+    bool told;                                     /* by a manifest; else counted */
     struct dlb_wds_left_out left_out;
     uint64_t n_again;       /* samples with the key of an earlier one of the shard */
     char again[64];         /* the first of these keys */

@@ -131,13 +131,15 @@ void dlb_worker_begin_epoch(struct dlb_worker *worker, uint64_t epoch)
                                                         PURPOSE_SHUFFLE + (uint64_t)setup->id));
 }
 
-/* To what is wrong with a sample, the key that leaves it out. */
+/* To what is wrong with a sample, the key that leaves it out. Where the data differ from what their
+ * source announced, other samples would be lost, too. */
 static void advise_skip(struct dlb_err *err)
 {
     static const char advice[] = "; dataset.on_error = \"skip\" leaves such samples out";
     size_t n = strlen(err->what);
 
-    if (err->status == DLB_E_FORMAT && n + sizeof advice <= sizeof err->what)
+    if (err->status == DLB_E_FORMAT && err->code != DLB_ERR_SOURCE_CHANGED &&
+        n + sizeof advice <= sizeof err->what)
         memcpy(err->what + n, advice, sizeof advice);
 }
 

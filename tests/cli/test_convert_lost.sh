@@ -278,7 +278,22 @@ rm -rf made
 run "$dlbench" convert full.tar made --format webdataset
 expect_exit 0
 sed -i -E 's/"samples": [0-9]+,/"samples": 9,/' made/.dlbench-manifest.json # there could be so many
+run "$dlbench" convert made again --format webdataset # the shard is counted instead
+expect_exit 0
+expect_out '^again: 8 samples'
+expect_err '^convert: odd: .*\bmade/\.dlbench-manifest\.json\b'
+rm -rf made again
+run "$dlbench" gen --set dataset.format=webdataset --set dataset.path=made --set dataset.codec=raw --set generate.samples=30 \
+    --set generate.sample_bytes=300 --set webdataset.shard_samples=1
+expect_exit 0
+python3 - <<'PY'
+import json
+m = json.load(open("made/.dlbench-manifest.json"))
+m["shards"]["shard-000029.tar"].update(bytes=20, max_sample_bytes=20) # opening looks at others
+json.dump(m, open("made/.dlbench-manifest.json", "w"))
+PY
 expect_error E_SOURCE_CHANGED 3 "$dlbench" convert made again --format webdataset
+expect_err 'made/\.dlbench-manifest\.json: .*shard-000029\.tar'
 expect_no_file again
 
 finish

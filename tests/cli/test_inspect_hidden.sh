@@ -133,6 +133,34 @@ PY
         odd '\bw/shard-000000\.tar'
         expect_json 'd["classes"] == 100'
     done
+    for lie in 's["samples"] = 11' 's["samples"] = 9; s["bytes"] = 27100; s["max_sample_bytes"] = 3020' \
+        's["bytes"] = 200; s["max_sample_bytes"] = 20' 's["bytes"] += 1' 's["max_sample_bytes"] += 1'; do # possible, but not so
+        lies "$lie"
+        odd '\bw/\.dlbench-manifest\.json: .*\bshard-000000\.tar\b'
+        expect_json 'd["looked_at"]["bad"] == 0 and d["looked_at"]["samples"] == 30'
+        run "$dlbench" run --set dataset.format=webdataset --set dataset.codec=raw --set dataset.path=w --set loader.batch_size=2 \
+            --set device.step_ms=0 --set run.repeats=1 --set run.warmup_batches=0 --overwrite --json
+        expect_exit 0
+        expect_json 'any(n["code"] == "DATA_ODD" and "w/.dlbench-manifest.json" in n["text"] for n in d["notes"])'
+    done
+    # Where opening does not look, reading finds out.
+    run "$dlbench" gen --set dataset.format=webdataset --set dataset.path=x --set dataset.codec=raw \
+        --set generate.samples=30 --set generate.sample_bytes=3000 --set webdataset.shard_samples=1
+    expect_exit 0
+    cp x/.dlbench-manifest.json good.x.json
+    for lie in 'bytes=20, max_sample_bytes=20' 'samples=2'; do
+        python3 - "$lie" <<'PY'
+import json, sys
+m = json.load(open("good.x.json"))
+m["shards"]["shard-000029.tar"].update(eval(f"dict({sys.argv[1]})"))
+json.dump(m, open("x/.dlbench-manifest.json", "w"))
+PY
+        run "$dlbench" run --set dataset.format=webdataset --set dataset.codec=raw --set dataset.path=x --set loader.batch_size=2 \
+            --set device.step_ms=0 --set run.repeats=1 --set run.warmup_batches=0 --overwrite
+        expect_exit 3
+        expect_err 'x/\.dlbench-manifest\.json: .*\bshard-000029\.tar\b.*E_SOURCE_CHANGED'
+        expect_no_err on_error
+    done
     for lie in 'p["generate.classes"] = -1' 'p["generate.classes"] = 2**62' 'p["generate.classes"] = 2**32 + 1' \
         'p["generate.classes"] = "x"'; do
         lies "$lie"

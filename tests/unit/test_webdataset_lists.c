@@ -186,7 +186,7 @@ static void test_manifest_of_listed(void **state)
     (void)state;
     generation_set(&g, "webdataset", "raw", folder_path("set"), 30, 100);
     assert_int_equal(generation_run(&g, 1), DLB_OK);
-    /* The changed figure of the manifest shows up, so the manifest was read. */
+    /* The changed figure of the manifest is named, so the manifest was read. */
     char *manifest = (char *)folder_read("set/" DLB_MANIFEST_NAME, &n);
     manifest[n] = '\0';
     char *samples = strstr(manifest, "\"max_sample_bytes\": 101");
@@ -196,8 +196,10 @@ static void test_manifest_of_listed(void **state)
     free(manifest);
     (void)snprintf(path, sizeof path, "%s/set/shard-{000000..000000}.tar", folder);
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", path, &err), DLB_OK);
-    assert_int_equal(ds.shape.max_sample_bytes, 109);
-    assert_int_equal(ds.shape.n_odd, 0);
+    assert_int_equal(ds.shape.max_sample_bytes, 101);
+    assert_int_equal(ds.shape.n_odd, 1);
+    assert_non_null(strstr(ds.shape.odd[0], folder_path("set/" DLB_MANIFEST_NAME)));
+    assert_non_null(strstr(ds.shape.odd[0], "109"));
     dlb_dataset_close(&ds);
 }
 
