@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_DEPTH = 4, MAX_LOOKED = 4096, NUMBER_DIGITS = 5, SHOWN_BYTES = 240 };
+enum { MAX_DEPTH = 4, MAX_LOOKED = 1024, NUMBER_DIGITS = 5, SHOWN_BYTES = 240 };
 
 static int note(struct dlb_left_out *left_out, enum dlb_left_out_kind kind, const char *folder,
                 const char *name, struct dlb_err *err)
@@ -114,6 +114,23 @@ static int look_below(struct dlb_left_out *left_out, const char *above, const ch
     return rc;
 }
 
+static int note_below(struct dlb_left_out *left_out, const char *name, struct dlb_err *err)
+{
+    if (left_out->n_below == left_out->cap_below) {
+        size_t cap = left_out->cap_below ? left_out->cap_below * 2 : 16;
+        char **grown = realloc(left_out->below, cap * sizeof *grown);
+        if (!grown)
+            return dlb_fail_memory(err, left_out->folder, cap * sizeof *grown);
+        left_out->below = grown;
+        left_out->cap_below = cap;
+    }
+    char *copy = strdup(name);
+    if (!copy)
+        return dlb_fail_memory(err, left_out->folder, strlen(name) + 1);
+    left_out->below[left_out->n_below++] = copy;
+    return DLB_OK;
+}
+
 /* NUMBER_DIGITS digits, and none behind them; -1: no such number. */
 static int64_t number_at(const char *text)
 {
@@ -167,7 +184,7 @@ int dlb_left_out_see(struct dlb_left_out *left_out, const struct dlb_io_entry *e
     if (entry->kind == DLB_IO_DIR) {
         int rc = left_out->is_shard(name) ? note(left_out, DLB_LEFT_OUT_FOLDER, folder, name, err)
                                           : DLB_OK;
-        return rc == DLB_OK ? look_below(left_out, folder, name, 1, err) : rc;
+        return rc == DLB_OK ? note_below(left_out, name, err) : rc;
     }
     if (name[0] == '.')
         return is_hidden_shard(left_out, name)
@@ -181,6 +198,11 @@ int dlb_left_out_see(struct dlb_left_out *left_out, const struct dlb_io_entry *e
         return note(left_out, DLB_LEFT_OUT_UNFINISHED, folder, name, err);
     *role = DLB_ENTRY_OTHER;
     return DLB_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static int by_set(const void *a, const void *b)
@@ -245,7 +267,7 @@ static void tell_missing(const struct dlb_left_out *left_out, struct dlb_shape *
                   numbers, n_sets > 1 ? ". Other numbered sets have gaps, too" : "");
 }
 
-void dlb_left_out_tell(const struct dlb_left_out *left_out, struct dlb_shape *shape)
+void dlb_left_out_tell(struct dlb_left_out *left_out, struct dlb_shape *shape)
 {
     static const struct {
         const char *one, *many, *remedy;
@@ -266,6 +288,12 @@ void dlb_left_out_tell(const struct dlb_left_out *left_out, struct dlb_shape *sh
                                  ". What lies there is not read"},
     };
 
+    struct dlb_err ignored; /* of memory for a path: the path stays unsaid */
+
+    if (left_out->n_below > 1)
+        qsort(left_out->below, left_out->n_below, sizeof *left_out->below, by_name);
+    for (size_t i = 0; i < left_out->n_below; i++)
+        (void)look_below(left_out, left_out->folder, left_out->below[i], 1, &ignored);
     for (int i = 0; i < DLB_LEFT_OUT_KINDS; i++)
         if (left_out->n[i])
             dlb_shape_odd(shape, "%llu %s: the first is %.*s%s", (unsigned long long)left_out->n[i],
@@ -281,5 +309,8 @@ void dlb_left_out_free(struct dlb_left_out *left_out)
     for (size_t i = 0; i < left_out->n_numbered; i++)
         free(left_out->numbered[i].set);
     free(left_out->numbered);
+    for (size_t i = 0; i < left_out->n_below; i++)
+        free(left_out->below[i]);
+    free(left_out->below);
     *left_out = (struct dlb_left_out){.n_looked = 0};
 }

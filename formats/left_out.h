@@ -41,7 +41,9 @@ struct dlb_left_out {
     char *first[DLB_LEFT_OUT_KINDS]; /* the path that sorts first */
     struct dlb_left_out_numbered *numbered;
     size_t n_numbered, cap_numbered;
-    uint32_t n_looked; /* entries of folders below */
+    char **below; /* names of folders below */
+    size_t n_below, cap_below;
+    uint32_t n_looked; /* entries of these */
 };
 
 enum dlb_entry_role {
@@ -50,14 +52,14 @@ enum dlb_entry_role {
     DLB_ENTRY_OTHER, /* a visible file, link or pipe that is not named as a shard */
 };
 
-/* What an entry of the folder is, for the callback of its listing. Folders are looked into, four
- * levels deep and up to some thousand entries in all. */
+/* What an entry of the folder is, for the callback of its listing. */
 int dlb_left_out_see(struct dlb_left_out *left_out, const struct dlb_io_entry *entry,
                      enum dlb_entry_role *role, struct dlb_err *err);
 
-/* After the listing: adds a sentence for each kind to shape->odd, and one for numbers that are
- * missing. */
-void dlb_left_out_tell(const struct dlb_left_out *left_out, struct dlb_shape *shape);
+/* After the listing, if the data set opens: looks into folders below, four levels deep and up to
+ * 1,024 entries in all, which a probe need not do. Then adds a sentence for each kind to
+ * shape->odd, and one for numbers that are missing. */
+void dlb_left_out_tell(struct dlb_left_out *left_out, struct dlb_shape *shape);
 
 void dlb_left_out_free(struct dlb_left_out *left_out);
 

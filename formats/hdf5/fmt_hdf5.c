@@ -117,7 +117,8 @@ static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *er
     return DLB_OK;
 }
 
-/* The file at `path`, or the only HDF5 file in the folder at `path`. Malloced. */
+/* The file at `path`, or the only HDF5 file in the folder at `path`. Malloced. Adds what is left
+ * out of the folder to *shape, unless it is NULL. */
 static int find_file(const char *path, const struct dlb_io *io, char **file,
                      struct dlb_shape *shape, struct dlb_err *err)
 {
@@ -136,7 +137,7 @@ static int find_file(const char *path, const struct dlb_io *io, char **file,
                           "holds %u HDF5 files: name one of them with dataset.path", listing.n);
         if (rc == DLB_OK)
             *file = dlb_path_join(path, listing.name);
-        if (rc == DLB_OK)
+        if (rc == DLB_OK && shape)
             dlb_left_out_tell(&listing.left_out, shape);
         dlb_left_out_free(&listing.left_out);
         free(listing.name);
@@ -273,12 +274,11 @@ static uint64_t hdf5_files(const void *state, uint64_t number, char *path, size_
 static int hdf5_probe(const char *path, const struct dlb_io *io)
 {
     struct dlb_hdf5_bytes file = {.io = io, .path = path};
-    struct dlb_shape unused = {.n_odd = 0};
     struct dlb_err ignored;
     char *name = NULL;
     int likely = 0;
 
-    if (find_file(path, io, &name, &unused, &ignored) != DLB_OK ||
+    if (find_file(path, io, &name, NULL, &ignored) != DLB_OK ||
         io->open(name, &file.handle, &ignored)) {
         free(name);
         return 0;

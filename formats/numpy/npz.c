@@ -335,7 +335,7 @@ int dlb_npz_path(const char *path, const struct dlb_io *io, char **out, struct d
     if (rc != DLB_OK) {
         free(looking.found);
         looking.found = NULL;
-    } else {
+    } else if (shape) {
         dlb_left_out_tell(&looking.left_out, shape);
     }
     dlb_left_out_free(&looking.left_out);
@@ -358,7 +358,6 @@ static int probe_bare(const char *path, const struct dlb_io *io, int64_t handle)
 
 int dlb_npz_probe(const char *path, const struct dlb_io *io)
 {
-    struct dlb_shape unused = {.n_odd = 0};
     struct dlb_err ignored;
     uint8_t head[8] = {0};
     size_t n_head = 0;
@@ -366,7 +365,7 @@ int dlb_npz_probe(const char *path, const struct dlb_io *io)
     char *file = NULL;
     int likely = 0;
 
-    if (dlb_npz_path(path, io, &file, &unused, &ignored) == DLB_OK &&
+    if (dlb_npz_path(path, io, &file, NULL, &ignored) == DLB_OK &&
         io->open(file, &handle, &ignored) == DLB_OK) {
         if (io->pread(handle, head, sizeof head, 0, &n_head, file, &ignored) == DLB_OK &&
             dlb_npy_is(head, n_head))

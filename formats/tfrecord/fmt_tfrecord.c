@@ -123,9 +123,9 @@ static void describe_bad(uint32_t n_bad, struct dlb_err why, struct dlb_shape *s
                   n_bad, n_cut ? "..." : "", dlb_err_text(&why, text, sizeof text));
 }
 
-static void describe_odd(const struct tfrecord *ds, struct dlb_shape *shape)
+static void describe_odd(struct tfrecord *ds, struct dlb_shape *shape)
 {
-    const struct dlb_tfr_list *list = &ds->list;
+    struct dlb_tfr_list *list = &ds->list;
     uint32_t n_bad = 0, n_empty = 0, first_bad = 0;
 
     for (uint32_t i = list->n; i-- > 0;) {
