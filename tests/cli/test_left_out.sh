@@ -18,7 +18,8 @@ check() {
     cp "$(find made -type f ! -name '.*' | head -n 1)" "$format/a.$ending"
     run "$dlbench" inspect "$format" --json
     expect_json 'd["samples"] >= 1'
-    local n=$(json_get "$out" 'd["n_odd"]')
+    local n
+    n=$(json_get "$out" 'd["n_odd"]')
 
     mkdir -p "$format/sub/deep"
     cp "$format/a.$ending" "$format/sub/deep/t.$ending"
