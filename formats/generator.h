@@ -71,6 +71,10 @@ struct dlb_generator {
     int (*unit)(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
                 struct dlb_err *err);
 
+    /* Whether a file with this name, which fits the format's `made`, is one of a unit. NULL: all
+     * such files are. */
+    bool (*makes)(const struct dlb_gen *gen, const char *name);
+
     /* Approximate bytes of all files. NULL: samples x sample_bytes. */
     uint64_t (*bytes)(const struct dlb_gen *gen);
     /* Whether the files will be smaller than that, by as much as the data allow. NULL: never. */

@@ -332,7 +332,7 @@ static int list_files(const struct dlb_convert_target *target, const struct dlb_
     struct stat st;
 
     return lstat(target->inside, &st) == 0 && S_ISDIR(st.st_mode)
-               ? dlb_listed_save(target->inside, format, err)
+               ? dlb_listed_save(target->inside, format, NULL, err)
                : DLB_OK;
 }
 

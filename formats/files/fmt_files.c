@@ -440,6 +440,7 @@ static const struct dlb_reader files_reader = {
 
 static const struct dlb_generator files_generator = {
     .units = dlb_files_gen_units,
+    .makes = dlb_files_gen_makes,
     .prepare = dlb_files_gen_prepare,
     .unit = dlb_files_gen_unit,
     .number = dlb_files_gen_number,

@@ -12,13 +12,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { UNIT_NAME = 64 };
+
+/* Below the folder. */
+static void name_unit(const struct dlb_gen *gen, uint64_t index, char name[UNIT_NAME])
+{
+    (void)snprintf(name, UNIT_NAME, "class_%04u/%08llu.%s", dlb_gen_label(gen->opts, index),
+                   (unsigned long long)index, dlb_codec_extension(gen->codec, gen->opts, index));
+}
+
 static int unit_path(const struct dlb_gen *gen, uint64_t index, char **path, struct dlb_err *err)
 {
-    if (asprintf(path, "%s/class_%04u/%08llu.%s", gen->path, dlb_gen_label(gen->opts, index),
-                 (unsigned long long)index, dlb_codec_extension(gen->codec, gen->opts, index)) >= 0)
-        return DLB_OK;
-    *path = NULL;
-    return dlb_fail_memory(err, gen->path, strlen(gen->path) + 64);
+    char name[UNIT_NAME];
+
+    name_unit(gen, index, name);
+    *path = dlb_path_join(gen->path, name);
+    return *path ? DLB_OK : dlb_fail_memory(err, gen->path, strlen(gen->path) + UNIT_NAME);
+}
+
+bool dlb_files_gen_makes(const struct dlb_gen *gen, const char *name)
+{
+    const char *slash = strchr(name, '/');
+    uint64_t index = slash ? strtoull(slash + 1, NULL, 10) : UINT64_MAX;
+    char unit[UNIT_NAME];
+
+    if (index >= dlb_files_gen_units(gen))
+        return false;
+    name_unit(gen, index, unit);
+    return strcmp(unit, name) == 0;
 }
 
 uint64_t dlb_files_gen_units(const struct dlb_gen *gen)

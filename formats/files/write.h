@@ -30,6 +30,7 @@ void dlb_files_writer_close(void *wr);
 uint64_t dlb_files_writer_unit_samples(const void *opts);
 
 uint64_t dlb_files_gen_units(const struct dlb_gen *gen);
+bool dlb_files_gen_makes(const struct dlb_gen *gen, const char *name);
 int dlb_files_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err);
 int dlb_files_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
                        struct dlb_err *err);

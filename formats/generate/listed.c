@@ -85,7 +85,8 @@ static int append(struct dlb_bytes *text, uint64_t n_bytes, const char *name, st
     return rc == DLB_OK ? dlb_bytes_append(text, "\n", 1, err) : rc;
 }
 
-int dlb_listed_save(const char *folder, const struct dlb_format *format, struct dlb_err *err)
+int dlb_listed_save(const char *folder, const struct dlb_format *format, const struct dlb_gen *gen,
+                    struct dlb_err *err)
 {
     char *path = dlb_mem_check(dlb_path_join(folder, DLB_FILES_NAME));
     char *roots[] = {(char *)(uintptr_t)folder, NULL}; /* fts does not change them */
@@ -95,10 +96,12 @@ int dlb_listed_save(const char *folder, const struct dlb_format *format, struct 
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_entry);
     int rc = tree ? dlb_bytes_append(&text, DLB_FILES_HEAD, strlen(DLB_FILES_HEAD), err)
                   : dlb_fail_errno(err, folder, DLB_NO_OFFSET, "reading the folder");
-    for (FTSENT *entry; rc == DLB_OK && (entry = fts_read(tree));)
+    for (FTSENT *entry; rc == DLB_OK && (entry = fts_read(tree));) {
+        const char *name = entry->fts_path + n_root;
         if (entry->fts_info == FTS_F && entry->fts_level > 0 &&
-            dlb_names_fit(format->made, entry->fts_path + n_root))
-            rc = append(&text, (uint64_t)entry->fts_statp->st_size, entry->fts_path + n_root, err);
+            (gen ? dlb_names_of_gen(gen, name) : dlb_names_fit(format->made, name)))
+            rc = append(&text, (uint64_t)entry->fts_statp->st_size, name, err);
+    }
     if (rc == DLB_OK)
         rc = dlb_write_file_atomic(path, text.data, text.len_bytes, err);
     if (tree)

@@ -37,8 +37,10 @@ void dlb_listed_free(struct dlb_listed *list);
 /* NULL: it is not in the list. */
 const struct dlb_listed_file *dlb_listed_find(const struct dlb_listed *list, const char *name);
 
-/* Lists the files in `folder` that the format makes. Whole or not at all, synced; the same files
- * give the same list. */
-int dlb_listed_save(const char *folder, const struct dlb_format *format, struct dlb_err *err);
+/* Lists the files in `folder` that dlb_names_of_gen; without `gen` those that the format makes, for
+ * a folder that convert alone wrote to. Whole or not at all, synced; the same files give the same
+ * list. */
+int dlb_listed_save(const char *folder, const struct dlb_format *format, const struct dlb_gen *gen,
+                    struct dlb_err *err);
 
 #endif

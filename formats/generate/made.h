@@ -8,17 +8,24 @@
 #include "formats/generator.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct dlb_made {
     bool noted;     /* the lengths were written */
+    bool others;    /* with those of files that gen does not write: an older version listed them */
     uint64_t n_bad; /* files that are missing, or have another length */
     char first[96]; /* the first of them */
 };
 
 /* Compares the files' lengths with those that were written. A file behind a link counts as missing.
- * With `remove`, damaged files are removed, so that gen writes them again. */
+ * With `remove`, damaged files are removed, so that gen writes them again. Only names count that
+ * are gen's (names.h). */
 int dlb_made_check(const struct dlb_gen *gen, bool remove, struct dlb_made *out,
                    struct dlb_err *err);
+
+/* The first file in the folder that gen does not write, below the folder, and rather one with a
+ * name of gen's manner; "": there is none. Hidden files do not count. */
+void dlb_made_foreign(const struct dlb_gen *gen, char *name, size_t n_name);
 
 #endif

@@ -3,6 +3,8 @@
 #include "formats/format.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_digit(char c)
@@ -66,4 +68,25 @@ bool dlb_names_made_folder(const char *name)
         if (dlb_names_fit_folder(dlb_formats[i]->made, name))
             return true;
     return false;
+}
+
+bool dlb_names_of_gen(const struct dlb_gen *gen, const char *name)
+{
+    const struct dlb_generator *generator = gen->format->generator;
+
+    return dlb_names_fit(gen->format->made, name) &&
+           (!generator->makes || generator->makes(gen, name));
+}
+
+bool dlb_names_unit(const char *name, const char *before, const char *after, uint64_t n_units)
+{
+    size_t n_before = strlen(before);
+    char number[24];
+
+    if (strncmp(name, before, n_before) != 0)
+        return false;
+    uint64_t unit = strtoull(name + n_before, NULL, 10);
+    int n = snprintf(number, sizeof number, "%06llu", (unsigned long long)unit);
+    return unit < n_units && strncmp(name + n_before, number, (size_t)n) == 0 &&
+           strcmp(name + n_before + n, after) == 0;
 }

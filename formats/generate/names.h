@@ -9,6 +9,9 @@
 #define DLB_FORMATS_GENERATE_NAMES_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+struct dlb_gen;
 
 /* Whether one of the patterns, which spaces separate, is the name of this file. NULL: no pattern.
  */
@@ -20,5 +23,13 @@ bool dlb_names_fit_folder(const char *patterns, const char *name);
 /* The same with the patterns of all formats (`made` in formats/format.h). */
 bool dlb_names_made(const char *name);
 bool dlb_names_made_folder(const char *name);
+
+/* Whether gen writes a file of this name: not only in the format's manner, but of one of its units.
+ */
+bool dlb_names_of_gen(const struct dlb_gen *gen, const char *name);
+
+/* For formats whose units are files with a number: whether the name is `before`, the number of one
+ * of n units with six digits or more, and `after`. */
+bool dlb_names_unit(const char *name, const char *before, const char *after, uint64_t n_units);
 
 #endif

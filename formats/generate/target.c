@@ -125,7 +125,7 @@ int dlb_gen_target_open(struct dlb_gen_target *target, const struct dlb_gen *gen
     bool done = manifest && stat(mark_path, &st) != 0;
     if (done) {
         rc = dlb_made_check(gen, false, &target->made, err);
-        target->complete = target->made.noted && target->made.n_bad == 0;
+        target->complete = target->made.noted && !target->made.others && target->made.n_bad == 0;
         if (rc != DLB_OK || target->complete)
             goto out;
     }
@@ -193,7 +193,7 @@ int dlb_gen_target_finish(struct dlb_gen_target *target, const struct dlb_gen *g
     if (rc == DLB_OK && gen->format->generator->describe)
         rc = gen->format->generator->describe(gen, manifest, err);
     if (rc == DLB_OK)
-        rc = dlb_listed_save(gen->path, gen->format, err);
+        rc = dlb_listed_save(gen->path, gen->format, gen, err);
     if (rc == DLB_OK)
         rc = dlb_manifest_save(gen->path, manifest, err);
     if (rc == DLB_OK && unlink(mark_path) != 0)

@@ -1,8 +1,10 @@
 #include "formats/generate/verify.h"
 
+#include "core/base/io.h"
 #include "core/base/mem.h"
 #include "formats/codec.h"
 #include "formats/format.h"
+#include "formats/generate/made.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -96,6 +98,27 @@ static int check_numbers(struct verify *v, struct dlb_err *err)
     return rc;
 }
 
+/* Files of somebody else count as samples, too. */
+static int fail_number(const struct dlb_gen *gen, uint64_t n_samples, struct dlb_err *err)
+{
+    char name[PATH_MAX] = "";
+
+    if (n_samples > (uint64_t)gen->opts->samples)
+        dlb_made_foreign(gen, name, sizeof name);
+    if (!*name)
+        return dlb_fail(err, DLB_ERR_READ_BACK_DIFFERS, gen->path, DLB_NO_OFFSET,
+                        "holds %llu samples, but %llu were written: remove the folder, generate "
+                        "again, and check this storage",
+                        (unsigned long long)n_samples, (unsigned long long)gen->opts->samples);
+    char *path = dlb_mem_check(dlb_path_join(gen->path, name));
+    (void)dlb_fail(err, DLB_ERR_TARGET_FOREIGN, path, DLB_NO_OFFSET,
+                   "gen did not write this file, and with such files the folder holds %llu samples "
+                   "instead of %llu: move the file out of the folder, and run the same gen again",
+                   (unsigned long long)n_samples, (unsigned long long)gen->opts->samples);
+    free(path);
+    return (int)err->status;
+}
+
 int dlb_gen_verify(const struct dlb_gen *gen, const struct dlb_dataset *ds, uint32_t *n_checked,
                    struct dlb_err *err)
 {
@@ -106,11 +129,7 @@ int dlb_gen_verify(const struct dlb_gen *gen, const struct dlb_dataset *ds, uint
     if (!gen->format->generator || !gen->format->generator->number || !gen->codec->make)
         return DLB_OK;
     if (ds->shape.n_samples != (uint64_t)gen->opts->samples)
-        return dlb_fail(err, DLB_ERR_READ_BACK_DIFFERS, gen->path, DLB_NO_OFFSET,
-                        "holds %llu samples, but %llu were written: remove the folder, generate "
-                        "again, and check this storage",
-                        (unsigned long long)ds->shape.n_samples,
-                        (unsigned long long)gen->opts->samples);
+        return fail_number(gen, ds->shape.n_samples, err);
     v.reader = dlb_mem_state(ds->format->reader->state_bytes);
     if (!v.reader)
         return dlb_fail_memory(err, gen->path, ds->format->reader->state_bytes);

@@ -377,6 +377,7 @@ static const struct dlb_reader tfrecord_reader = {
 
 static const struct dlb_generator tfrecord_generator = {
     .units = dlb_tfr_gen_units,
+    .makes = dlb_tfr_gen_makes,
     .prepare = dlb_tfr_gen_prepare,
     .unit = dlb_tfr_gen_unit,
     .number = dlb_gen_number_by_index,

@@ -78,6 +78,7 @@ void dlb_tfr_list_free(struct dlb_tfr_list *list);
 int dlb_tfr_probe(const char *path, const struct dlb_io *io);
 
 uint64_t dlb_tfr_gen_units(const struct dlb_gen *gen);
+bool dlb_tfr_gen_makes(const struct dlb_gen *gen, const char *name);
 int dlb_tfr_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err);
 int dlb_tfr_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
                      struct dlb_err *err);

@@ -2,6 +2,7 @@
 
 #include "formats/codec.h"
 #include "formats/generate/file.h"
+#include "formats/generate/names.h"
 #include "formats/tfrecord/example.h"
 
 #include <stdio.h>
@@ -19,6 +20,11 @@ uint64_t dlb_tfr_gen_units(const struct dlb_gen *gen)
 {
     uint64_t each = shard_samples(gen);
     return ((uint64_t)gen->opts->samples + each - 1) / each;
+}
+
+bool dlb_tfr_gen_makes(const struct dlb_gen *gen, const char *name)
+{
+    return dlb_names_unit(name, "shard-", ".tfrecord", dlb_tfr_gen_units(gen));
 }
 
 int dlb_tfr_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)

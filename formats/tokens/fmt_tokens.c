@@ -451,6 +451,7 @@ static const struct dlb_reader tokens_reader = {
 
 static const struct dlb_generator tokens_generator = {
     .units = dlb_tokens_gen_units,
+    .makes = dlb_tokens_gen_makes,
     .prepare = dlb_tokens_gen_prepare,
     .unit = dlb_tokens_gen_unit,
     .bytes = dlb_tokens_gen_bytes,

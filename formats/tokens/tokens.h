@@ -89,6 +89,7 @@ bool dlb_llmc_header(enum dlb_element element, uint64_t n_tokens,
 
 /* Generation: a unit is a file, or for megatron a .bin and its .idx. */
 uint64_t dlb_tokens_gen_units(const struct dlb_gen *gen);
+bool dlb_tokens_gen_makes(const struct dlb_gen *gen, const char *name);
 int dlb_tokens_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err);
 int dlb_tokens_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
                         struct dlb_err *err);

@@ -6,6 +6,7 @@
 #include "core/base/rng.h"
 #include "formats/codec.h"
 #include "formats/generate/file.h"
+#include "formats/generate/names.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -84,6 +85,21 @@ uint64_t dlb_tokens_gen_units(const struct dlb_gen *gen)
 {
     uint64_t per_file = wanted_of(gen).per_file;
     return ((uint64_t)gen->opts->samples + per_file - 1) / per_file;
+}
+
+/* Of the file with the tokens. */
+static const char *end_of(const struct wanted *want)
+{
+    return want->opts.layout == DLB_TOKENS_NPY ? ".npy" : ".bin";
+}
+
+bool dlb_tokens_gen_makes(const struct dlb_gen *gen, const char *name)
+{
+    struct wanted want = wanted_of(gen);
+    uint64_t n = dlb_tokens_gen_units(gen);
+
+    return dlb_names_unit(name, "tokens-", end_of(&want), n) ||
+           (want.opts.layout == DLB_TOKENS_MEGATRON && dlb_names_unit(name, "tokens-", ".idx", n));
 }
 
 uint64_t dlb_tokens_gen_bytes(const struct dlb_gen *gen)
@@ -282,12 +298,11 @@ int dlb_tokens_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen
     uint64_t left = (uint64_t)gen->opts->samples - unit * want.per_file;
     uint64_t n_samples = left < want.per_file ? left : want.per_file;
     uint64_t n_tokens = n_samples * (uint64_t)want.opts.seq_len + 1;
-    const char *extension = want.opts.layout == DLB_TOKENS_NPY ? "npy" : "bin";
     bool megatron = want.opts.layout == DLB_TOKENS_MEGATRON;
     char *path = NULL, *idx = NULL;
     int rc = DLB_OK;
 
-    if (asprintf(&path, "%s/tokens-%06llu.%s", gen->path, (unsigned long long)unit, extension) <
+    if (asprintf(&path, "%s/tokens-%06llu%s", gen->path, (unsigned long long)unit, end_of(&want)) <
             0 ||
         asprintf(&idx, "%s/tokens-%06llu.idx", gen->path, (unsigned long long)unit) < 0)
         rc = dlb_fail_memory(err, gen->path, strlen(gen->path) + sizeof "/tokens-000000.bin");

@@ -448,6 +448,7 @@ static const struct dlb_reader webdataset_reader = {
 
 static const struct dlb_generator webdataset_generator = {
     .units = dlb_wds_gen_units,
+    .makes = dlb_wds_gen_makes,
     .compresses = dlb_wds_gen_compresses,
     .prepare = dlb_wds_gen_prepare,
     .unit = dlb_wds_gen_unit,

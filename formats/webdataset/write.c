@@ -33,6 +33,7 @@ const struct dlb_opt_group dlb_wds_group_opts = {"webdataset", "tar shards", opt
 #include "core/base/mem.h"
 #include "formats/codec.h"
 #include "formats/generate/file.h"
+#include "formats/generate/names.h"
 #include "formats/webdataset/list.h"
 #include "formats/webdataset/tar_write.h"
 
@@ -55,14 +56,14 @@ static enum dlb_tar_pack compression(const struct dlb_gen *gen)
     return asked ? (enum dlb_tar_pack)asked->compression : DLB_TAR_PLAIN;
 }
 
+static const char *const ends[] = {
+    [DLB_TAR_PLAIN] = ".tar", [DLB_TAR_GZ] = ".tar.gz", [DLB_TAR_ZST] = ".tar.zst"};
+
 char *dlb_wds_shard_path(const char *folder, uint64_t number, enum dlb_tar_pack pack)
 {
-    static const char *const ends[] = {
-        [DLB_TAR_PLAIN] = "", [DLB_TAR_GZ] = ".gz", [DLB_TAR_ZST] = ".zst"};
     char *path = NULL;
 
-    return asprintf(&path, "%s/shard-%06llu.tar%s", folder, (unsigned long long)number,
-                    ends[pack]) < 0
+    return asprintf(&path, "%s/shard-%06llu%s", folder, (unsigned long long)number, ends[pack]) < 0
                ? NULL
                : path;
 }
@@ -71,6 +72,11 @@ uint64_t dlb_wds_gen_units(const struct dlb_gen *gen)
 {
     uint64_t each = shard_samples(gen);
     return ((uint64_t)gen->opts->samples + each - 1) / each;
+}
+
+bool dlb_wds_gen_makes(const struct dlb_gen *gen, const char *name)
+{
+    return dlb_names_unit(name, "shard-", ends[compression(gen)], dlb_wds_gen_units(gen));
 }
 
 bool dlb_wds_gen_compresses(const struct dlb_gen *gen)

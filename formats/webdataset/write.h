@@ -23,6 +23,7 @@ char *dlb_wds_shard_path(const char *folder, uint64_t number, enum dlb_tar_pack 
 void dlb_wds_note_shard(json_t *shards, const struct dlb_wds_shard *shard);
 
 uint64_t dlb_wds_gen_units(const struct dlb_gen *gen);
+bool dlb_wds_gen_makes(const struct dlb_gen *gen, const char *name);
 bool dlb_wds_gen_compresses(const struct dlb_gen *gen);
 int dlb_wds_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err);
 int dlb_wds_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,

@@ -47,7 +47,9 @@ static void lengths(const char *folder)
 {
     struct dlb_err err = {.status = DLB_OK};
     struct dlb_made out;
-    const struct dlb_gen gen = {.format = dlb_format_by_name("webdataset"), .path = folder};
+    const struct dlb_generate_opts opts = {.samples = 100000, .classes = 10};
+    const struct dlb_gen gen = {
+        .opts = &opts, .format = dlb_format_by_name("webdataset"), .path = folder};
 
     check_err(dlb_made_check(&gen, false, &out, &err), &err);
     if (!out.noted && out.n_bad)

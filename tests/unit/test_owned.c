@@ -59,6 +59,32 @@ static void test_names(void **state)
     assert_false(dlb_names_made("holiday.jpg"));
 }
 
+/* The number is that of a unit, and is written as gen writes it. */
+static void test_units(void **state)
+{
+    static const char *const unfit[] = {"shard-000012.tar",
+                                        "shard-000777.tar",
+                                        "shard-0000001.tar",
+                                        "shard-00001.tar",
+                                        "shard-000001.tar.",
+                                        "shard-000001.tar.gz",
+                                        "shard-000001",
+                                        "shard-.tar",
+                                        "shard--00001.tar",
+                                        "shard- 00001.tar",
+                                        "tokens-000001.tar",
+                                        "",
+                                        "shard-18446744073709551617.tar"};
+
+    (void)state;
+    assert_true(dlb_names_unit("shard-000000.tar", "shard-", ".tar", 12));
+    assert_true(dlb_names_unit("shard-000011.tar", "shard-", ".tar", 12));
+    assert_true(dlb_names_unit("shard-1234567.tar", "shard-", ".tar", 1234568));
+    for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++)
+        if (dlb_names_unit(unfit[i], "shard-", ".tar", 12))
+            fail_msg("\"%s\" should not fit", unfit[i]);
+}
+
 static void test_beneath(void **state)
 {
     static const struct {
@@ -190,8 +216,8 @@ static void test_remove(void **state)
 int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), IN_FOLDER(test_beneath),
-                                       IN_FOLDER(test_trailer), IN_FOLDER(test_list),
-                                       IN_FOLDER(test_remove)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_units),
+                                       IN_FOLDER(test_beneath),      IN_FOLDER(test_trailer),
+                                       IN_FOLDER(test_list),         IN_FOLDER(test_remove)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

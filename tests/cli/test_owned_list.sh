@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# The list of what gen wrote into a folder holds nothing else: what somebody put there is not listed, replaced or removed.
+[ -d /dev/shm ] && [ -w /dev/shm ] && : "${TMPDIR:=/dev/shm}"
+. "$(dirname "$0")/lib.sh"
+
+raw=(--set dataset.codec=raw --set generate.sample_bytes=64 --set generate.samples=40 --set generate.classes=3)
+run "$dlbench" gen --set dataset.path=src "${raw[@]}"
+expect_exit 0
+
+# A file that gen did not write stays, whatever gen and convert do afterwards.
+foreign() { # format, the file, another file to damage, flags of gen...
+    local format=$1 mine=$2 lost=$3 gen
+    shift 3
+    gen=("$dlbench" gen --set dataset.format="$format" --set dataset.path=t "${raw[@]}" "$@")
+    run "${gen[@]}"
+    expect_exit 0
+    cp t/.dlbench-files whole
+    if [ "$format" = files ]; then echo 'my own' >"t/$mine"; else cp "$lost" "t/$mine"; fi
+    sha=$(sha256sum "t/$mine")
+    rm "$lost"
+    expect_error E_TARGET_FOREIGN 2 "${gen[@]}"
+    expect_err "^dlbench: t/$mine: .* (41|50) "
+    expect_file "$lost"
+    expect cmp whole t/.dlbench-files
+    expect [ "$(sha256sum "t/$mine")" = "$sha" ]
+    truncate -s 5 "t/$mine"
+    run "${gen[@]}"
+    expect_no_err '^gen: 1 .*damaged'
+    expect [ "$(stat -c %s "t/$mine")" = 5 ]
+    expect_error E_TARGET_FOREIGN 2 "$dlbench" convert src t --format files --overwrite
+    expect_err "\"$mine\""
+    # An older dlbench listed it: the next gen lists its own files again.
+    sed -i "1a5 $mine" t/.dlbench-files
+    truncate -s 6 "t/$mine"
+    run "${gen[@]}"
+    expect_no_err '^gen: 1 .*damaged'
+    expect [ "$(stat -c %s "t/$mine")" = 6 ]
+    expect cmp whole t/.dlbench-files
+    mv "t/$mine" kept
+    run "${gen[@]}"
+    expect_exit 0
+    expect_out 'already complete'
+    rm -rf t
+}
+lost=$(cd src && find . -name 00000002.bin) lost=t${lost#.}
+for mine in class_0000/00009999.bin class_0000/00000040.bin class_0000/000000003.bin class_0000/00000001.txt; do
+    foreign files $mine "$lost"
+done
+foreign_shards() { # format, end, the file
+    has_module format "$1" && foreign "$1" "$3" "t/shard-000002$2" --set "$1.shard_samples=10"
+}
+for mine in shard-000777.tar shard-0000001.tar shard-000001.tar.gz; do foreign_shards webdataset .tar $mine; done
+for mine in shard-000777.tfrecord shard-000004.tfrecord; do foreign_shards tfrecord .tfrecord $mine; done
+
+finish
