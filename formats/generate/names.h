@@ -13,6 +13,9 @@
 
 struct dlb_gen;
 
+/* Patterns of the names that files have while core/base/io_write.c writes them. */
+#define DLB_NAMES_TEMPORARY(name) name ".#.tmp " name ".#-#.tmp"
+
 /* Whether one of the patterns, which spaces separate, is the name of this file. NULL: no pattern.
  */
 bool dlb_names_fit(const char *patterns, const char *name);

@@ -17,13 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TEMPORARY(name) name ".#.tmp " name ".#-#.tmp" /* core/base/io_write.c */
 /* What a conversion leaves beside the data, whole or half written. */
 #define BESIDE                                                                                     \
-    DLB_FILES_NAME " " DLB_MANIFEST_NAME                                                           \
-                   " " TEMPORARY(DLB_FILES_NAME) " " TEMPORARY(DLB_MANIFEST_NAME)
-/* What a gen that was killed leaves before it has a mark. None of it is removed. */
-#define BEFORE TEMPORARY(DLB_INCOMPLETE_MARK) " .dlbench-speed-# " DLB_FILES_NAME
+    DLB_FILES_NAME                                                                                 \
+    " " DLB_MANIFEST_NAME                                                                          \
+    " " DLB_NAMES_TEMPORARY(DLB_FILES_NAME) " " DLB_NAMES_TEMPORARY(DLB_MANIFEST_NAME)
+/* What a gen that was killed leaves before it has a mark. */
+#define BEFORE DLB_NAMES_TEMPORARY(DLB_INCOMPLETE_MARK) " .dlbench-speed-# " DLB_FILES_NAME
 #define LOST "lost+found" /* a file system's own folder */
 
 /* The way through a folder. *n_root: how many letters of each path are the folder's. */

@@ -9,6 +9,7 @@
 #include "formats/generate/listed.h"
 #include "formats/generate/manifest.h"
 #include "formats/generate/owned.h"
+#include "formats/generate/stale.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -137,6 +138,8 @@ int dlb_gen_target_open(struct dlb_gen_target *target, const struct dlb_gen *gen
     if (rc == DLB_OK) /* also after a gen that was killed during a repair */
         rc = dlb_made_check(gen, true, &target->made, err);
 out:
+    if (rc == DLB_OK)
+        dlb_stale_remove(gen->path);
     free(mark_path);
     json_decref(manifest);
     return rc;
