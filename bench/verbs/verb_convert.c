@@ -100,15 +100,17 @@ static void damaged(void *ctx, const struct dlb_err *why)
     name(&watched->damaged, "a damaged image or clip is copied as it is", why);
 }
 
-static void left(void *ctx, enum dlb_convert_left what, const char *path)
+static void left(void *ctx, enum dlb_convert_left what, const char *path, const struct dlb_err *why)
 {
+    char text[ERR_TEXT_CAP];
+
     (void)ctx;
     if (what == DLB_CONVERT_REMOVED)
         dlb_say(stderr, "convert: removed %s, left by a killed convert", path);
     else if (what == DLB_CONVERT_PUT_BACK)
         dlb_say(stderr, "convert: put back %s, which a killed convert was about to replace", path);
     else
-        dlb_say(stderr, "convert: %s stays: it holds what convert did not write", path);
+        dlb_say(stderr, "convert: %s stays: %s", path, coded(why, text));
 }
 
 static int together(void *ctx, const struct dlb_convert_step *step, struct dlb_err *err)

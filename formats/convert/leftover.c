@@ -1,5 +1,6 @@
 #include "formats/convert/leftover.h"
 
+#include "core/base/escape.h"
 #include "core/base/io.h"
 #include "core/base/mem.h"
 #include "formats/convert/part.h"
@@ -22,12 +23,23 @@ struct leftovers {
     void *ctx;
 };
 
-static void tell(const struct leftovers *all, enum dlb_convert_left what, const char *name)
+static void tell(const struct leftovers *all, enum dlb_convert_left what, const char *name,
+                 const struct dlb_err *why)
 {
     char *path = dlb_mem_check(dlb_path_join(all->parent, name));
 
     if (all->left)
-        all->left(all->ctx, what, path);
+        all->left(all->ctx, what, path, why);
+    free(path);
+}
+
+static void tell_kept(const struct leftovers *all, const char *name, const struct dlb_stays *stays)
+{
+    char *path = dlb_mem_check(dlb_path_join(all->parent, name));
+    struct dlb_err why;
+
+    dlb_stays_say(stays, path, &why);
+    tell(all, DLB_CONVERT_KEPT, name, &why);
     free(path);
 }
 
@@ -44,6 +56,20 @@ static uint64_t inode_of(int folder, const char *name)
     return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
+/* The target is neither the earlier data nor the new ones. */
+static void tell_other(const struct leftovers *all, const char *old)
+{
+    char *path = dlb_mem_check(dlb_path_join(all->parent, old));
+    struct dlb_err why;
+
+    (void)dlb_fail(&why, DLB_ERR_TARGET_EXISTS, path, DLB_NO_OFFSET,
+                   "holds what a killed convert was about to replace, and \"%.*s\" is somebody "
+                   "else's now: remove or rename one of the two yourself",
+                   DLB_CUT(all->name, 100));
+    tell(all, DLB_CONVERT_KEPT, old, &why);
+    free(path);
+}
+
 /* Of a process that was killed while it replaced the target in two steps. False: the earlier data
  * are still there under the name that they had in between. */
 static bool settle_swap(const struct leftovers *all, const struct dlb_part_swap *swap,
@@ -51,17 +77,28 @@ static bool settle_swap(const struct leftovers *all, const struct dlb_part_swap 
 {
     char *old = dlb_mem_check(dlb_convert_old_name(all->name, pid));
     uint64_t here = inode_of(all->folder, all->name), aside = inode_of(all->folder, old);
+    struct dlb_stays stays = {.any = false};
     bool settled = true;
 
-    if (aside && aside == swap->old_inode) {
-        enum dlb_convert_left what = DLB_CONVERT_KEPT;
-        if (!here && renameat(all->folder, old, all->folder, all->name) == 0)
-            what = DLB_CONVERT_PUT_BACK;
-        else if (here && here == swap->new_inode && dlb_owned_remove(all->folder, old))
-            what = DLB_CONVERT_REMOVED;
-        settled = what != DLB_CONVERT_KEPT;
-        tell(all, what, what == DLB_CONVERT_PUT_BACK ? all->name : old);
+    if (!aside || aside != swap->old_inode)
+        goto out;
+    if (here && here != swap->new_inode) {
+        settled = false;
+        tell_other(all, old);
+    } else if (here) {
+        settled = dlb_owned_remove(all->folder, old, &stays);
+        if (settled)
+            tell(all, DLB_CONVERT_REMOVED, old, NULL);
+    } else {
+        settled = renameat(all->folder, old, all->folder, all->name) == 0;
+        if (settled)
+            tell(all, DLB_CONVERT_PUT_BACK, all->name, NULL);
+        else
+            dlb_stays_note(&stays, "", errno);
     }
+    if (stays.any)
+        tell_kept(all, old, &stays);
+out:
     free(old);
     return settled;
 }
@@ -69,11 +106,14 @@ static bool settle_swap(const struct leftovers *all, const struct dlb_part_swap 
 static void remove_dead(const struct leftovers *all, int part_fd, const char *part, const char *pid)
 {
     struct dlb_part_swap swap;
+    struct dlb_stays stays;
 
     if (dlb_part_read_swap(part_fd, &swap) && !settle_swap(all, &swap, pid))
         return; /* with its note, so that a later conversion can settle it */
-    bool gone = dlb_part_remove(all->folder, part, all->name);
-    tell(all, gone ? DLB_CONVERT_REMOVED : DLB_CONVERT_KEPT, part);
+    if (dlb_part_remove(all->folder, part, all->name, &stays))
+        tell(all, DLB_CONVERT_REMOVED, part, NULL);
+    else
+        tell_kept(all, part, &stays);
 }
 
 /* The mark is open. */
@@ -90,7 +130,7 @@ static int take_marked(const struct leftovers *all, int part_fd, int mark_fd, co
                       "another convert writes to the same target: wait for it, or stop it");
     else if (!dlb_part_read_mark(mark_fd, &mark)) {
         if (dlb_part_remove_empty(all->folder, part)) /* killed before it wrote the mark */
-            tell(all, DLB_CONVERT_REMOVED, part);
+            tell(all, DLB_CONVERT_REMOVED, part, NULL);
     } else if (dlb_part_is_elsewhere(&mark))
         rc = dlb_fail(err, DLB_ERR_TARGET_BUSY, path, DLB_NO_OFFSET,
                       "a convert on %.*s writes to the same target, or was killed: if it does not "
@@ -118,7 +158,7 @@ static int take_one(const struct leftovers *all, const char *part, const char *p
         rc = take_marked(all, part_fd, mark_fd, part, pid, err);
         (void)close(mark_fd);
     } else if (errno == ENOENT && unlinkat(all->folder, part, AT_REMOVEDIR) == 0) {
-        tell(all, DLB_CONVERT_REMOVED, part);
+        tell(all, DLB_CONVERT_REMOVED, part, NULL);
     }
     (void)close(part_fd);
     return rc;

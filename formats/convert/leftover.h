@@ -9,9 +9,11 @@
 enum dlb_convert_left {
     DLB_CONVERT_REMOVED,
     DLB_CONVERT_PUT_BACK, /* the earlier data, which were renamed, have their name again */
-    DLB_CONVERT_KEPT,     /* it holds what dlbench did not write, so that it stays */
+    DLB_CONVERT_KEPT,     /* it stays, or some of it */
 };
-typedef void dlb_convert_left_fn(void *ctx, enum dlb_convert_left what, const char *path);
+/* `why`: of what is kept, and what of it; else NULL. */
+typedef void dlb_convert_left_fn(void *ctx, enum dlb_convert_left what, const char *path,
+                                 const struct dlb_err *why);
 
 /* TARGET.old-PID; NULL when memory is short. The caller frees it. */
 char *dlb_convert_old_name(const char *target, const char *pid);

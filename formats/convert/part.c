@@ -5,6 +5,7 @@
 #include "core/base/remove.h"
 #include "formats/generate/names.h"
 #include "formats/generate/owned.h"
+#include "formats/generate/stays.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -115,7 +116,10 @@ bool dlb_part_read_swap(int part, struct dlb_part_swap *swap)
 struct removal {
     const char *name; /* of the target */
     bool is_data;     /* else a share */
+    size_t n_above;   /* letters of `path` at depth 1 */
+    char path[512];   /* below the temporary folder */
     struct dlb_owned_walk walk;
+    struct dlb_stays *stays;
 };
 
 static bool is_share(const char *entry, const char *name)
@@ -124,9 +128,8 @@ static bool is_share(const char *entry, const char *name)
     return strncmp(entry, name, len) == 0 && dlb_names_fit(DLB_PART_SHARE "#", entry + len);
 }
 
-static bool goes(void *ctx, int folder, const char *name, int depth)
+static bool is_own(struct removal *removal, int folder, const char *name, int depth)
 {
-    struct removal *removal = ctx;
     struct stat st;
 
     if (depth > 1 && removal->is_data)
@@ -141,11 +144,44 @@ static bool goes(void *ctx, int folder, const char *name, int depth)
     return S_ISREG(st.st_mode) && (removal->is_data || dlb_names_fit(SWAP_NAMES, name));
 }
 
+/* Of an entry that is_own looked at. */
+static void set_path(struct removal *removal, const char *name, int depth)
+{
+    if (depth == 1) {
+        (void)snprintf(removal->path, sizeof removal->path, "%s", name);
+        removal->n_above = strlen(removal->path);
+        return;
+    }
+    (void)snprintf(removal->path + removal->n_above, sizeof removal->path - removal->n_above, "/%s",
+                   removal->is_data ? removal->walk.path : name);
+}
+
+static bool goes(void *ctx, int folder, const char *name, int depth)
+{
+    struct removal *removal = ctx;
+    bool own = is_own(removal, folder, name, depth);
+
+    if (depth == 1 && strcmp(name, MARK_NAME) == 0)
+        return false; /* it goes last */
+    set_path(removal, name, depth);
+    if (own)
+        return dlb_stays_enter(removal->stays, folder, name, removal->path);
+    dlb_stays_foreign(removal->stays, folder, name, removal->path);
+    return false;
+}
+
+struct seen {
+    bool mark, others;
+};
+
 static bool see(void *ctx, int folder, const char *name, int depth)
 {
-    bool *others = ctx;
+    struct seen *seen = ctx;
+    bool is_mark = strcmp(name, MARK_NAME) == 0;
+
     (void)folder, (void)depth;
-    *others = *others || strcmp(name, MARK_NAME) != 0;
+    seen->mark = seen->mark || is_mark;
+    seen->others = seen->others || !is_mark;
     return false;
 }
 
@@ -158,26 +194,54 @@ static int open_folder(int at, const char *part)
 bool dlb_part_remove_empty(int at, const char *part)
 {
     struct stat st;
-    bool others = false;
+    struct seen seen = {.mark = false};
     int fd = open_folder(at, part);
 
     if (fd < 0)
         return false;
-    dlb_remove_entries(fd, see, &others);
-    if (!others && fstatat(fd, MARK_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+    dlb_remove_entries(fd, see, &seen); /* which sees nothing where the folder cannot be listed */
+    if (seen.mark && !seen.others && fstatat(fd, MARK_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(st.st_mode))
         (void)unlinkat(fd, MARK_NAME, 0);
     (void)close(fd);
-    return !others && unlinkat(at, part, AT_REMOVEDIR) == 0;
+    if (!seen.others)
+        return unlinkat(at, part, AT_REMOVEDIR) == 0;
+    errno = ENOTEMPTY;
+    return false;
 }
 
-bool dlb_part_remove(int at, const char *part, const char *name)
+/* Whether an open folder can be listed, which takes another descriptor; else errno. */
+static bool can_list(int folder)
 {
-    struct removal removal = {.name = name};
+    int fd = open_folder(folder, ".");
+
+    if (fd >= 0)
+        (void)close(fd);
+    return fd >= 0;
+}
+
+static bool remove_part(int at, const char *part, struct removal *removal)
+{
     int fd = open_folder(at, part);
 
     if (fd < 0)
         return false;
-    dlb_remove_entries(fd, goes, &removal);
+    bool listed = can_list(fd);
+    if (listed)
+        dlb_remove_entries(fd, goes, removal);
+    else
+        dlb_stays_note(removal->stays, "", errno);
     (void)close(fd);
-    return dlb_part_remove_empty(at, part);
+    return listed && dlb_part_remove_empty(at, part);
+}
+
+bool dlb_part_remove(int at, const char *part, const char *name, struct dlb_stays *stays)
+{
+    struct removal removal = {.name = name, .stays = stays};
+
+    *stays = (struct dlb_stays){.any = false};
+    bool gone = remove_part(at, part, &removal);
+    if (!gone)
+        dlb_stays_note(stays, "", errno);
+    return gone;
 }

@@ -8,6 +8,7 @@
 
 #include "core/base/err.h"
 #include "formats/generate/mark.h"
+#include "formats/generate/stays.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,9 +42,9 @@ int dlb_part_note_swap(const char *part, const struct dlb_part_swap *swap, struc
 bool dlb_part_read_swap(int part, struct dlb_part_swap *swap);
 
 /* Removes what a conversion to `name` puts into `part`, a path below the open folder `at`, and then
- * the folder. The mark goes last. Anything else stays, with the mark and the folder: then false.
- * Allocates nothing. */
-bool dlb_part_remove(int at, const char *part, const char *name);
+ * the folder. The mark goes last. Anything else stays, with the mark and the folder: then false,
+ * and *stays has the reason. Allocates nothing. */
+bool dlb_part_remove(int at, const char *part, const char *name, struct dlb_stays *stays);
 
 /* Removes the folder if it holds nothing but the mark, or nothing at all. */
 bool dlb_part_remove_empty(int at, const char *part);

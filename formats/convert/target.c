@@ -155,7 +155,8 @@ out:
 static void put_in_order(void *ctx)
 {
     const struct dlb_convert_target *target = ctx;
-    (void)dlb_part_remove(AT_FDCWD, target->part, name_of(target->path));
+    struct dlb_stays stays;
+    (void)dlb_part_remove(AT_FDCWD, target->part, name_of(target->path), &stays);
 }
 
 struct heard {
@@ -163,14 +164,14 @@ struct heard {
     bool put_back;
 };
 
-static void hear(void *ctx, enum dlb_convert_left what, const char *path)
+static void hear(void *ctx, enum dlb_convert_left what, const char *path, const struct dlb_err *why)
 {
     struct heard *heard = ctx;
     const struct dlb_convert_target *target = heard->target;
 
     heard->put_back = heard->put_back || what == DLB_CONVERT_PUT_BACK;
     if (target->left)
-        target->left(target->ctx, what, path);
+        target->left(target->ctx, what, path, why);
 }
 
 /* Data that were put back are there from now on. */
@@ -254,11 +255,23 @@ int dlb_convert_target_sync(const struct dlb_convert_target *target, struct dlb_
     return rc == 0 ? DLB_OK : dlb_fail_errno(err, target->part, DLB_NO_OFFSET, "syncing to disk");
 }
 
+static void tell_kept(const struct dlb_convert_target *target, const char *path,
+                      const struct dlb_stays *stays)
+{
+    struct dlb_err why;
+
+    dlb_stays_say(stays, path, &why);
+    if (target->left)
+        target->left(target->ctx, DLB_CONVERT_KEPT, path, &why);
+}
+
 /* The data that were replaced are removed, as far as dlbench wrote them. */
 static void remove_old(const struct dlb_convert_target *target, const char *aside)
 {
-    if (!dlb_owned_remove(AT_FDCWD, aside) && target->left)
-        target->left(target->ctx, DLB_CONVERT_KEPT, aside);
+    struct dlb_stays stays;
+
+    if (!dlb_owned_remove(AT_FDCWD, aside, &stays))
+        tell_kept(target, aside, &stays);
 }
 
 static int step_aside(const struct dlb_convert_target *target, const char *aside,
@@ -355,12 +368,13 @@ int dlb_convert_target_commit(struct dlb_convert_target *target, const struct dl
 static void remove_own(const struct dlb_convert_target *target)
 {
     char *gone = NULL;
+    struct dlb_stays stays;
     bool named = asprintf(&gone, "%s" DLB_PART_WORD "0%ld", target->path, (long)getpid()) >= 0;
     bool renamed = named && rename(target->part, gone) == 0;
 
     const char *part = renamed ? gone : target->part;
-    if (!dlb_part_remove(AT_FDCWD, part, name_of(target->path)) && target->left)
-        target->left(target->ctx, DLB_CONVERT_KEPT, part);
+    if (!dlb_part_remove(AT_FDCWD, part, name_of(target->path), &stays))
+        tell_kept(target, part, &stays);
     if (named)
         free(gone);
 }

@@ -6,6 +6,7 @@
 #include "formats/generate/manifest.h"
 #include "formats/generate/mark.h"
 #include "formats/generate/names.h"
+#include "formats/generate/stays.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -185,25 +186,45 @@ bool dlb_owned_goes(struct dlb_owned_walk *walk, int folder, const char *name, i
     return true;
 }
 
+struct removal {
+    struct dlb_owned_walk walk;
+    struct dlb_stays *stays;
+};
+
 static bool goes(void *ctx, int folder, const char *name, int depth)
 {
-    return dlb_owned_goes(ctx, folder, name, depth);
+    struct removal *removal = ctx;
+
+    if (dlb_owned_goes(&removal->walk, folder, name, depth))
+        return dlb_stays_enter(removal->stays, folder, name, removal->walk.path);
+    dlb_stays_foreign(removal->stays, folder, name, removal->walk.path);
+    return false;
 }
 
-bool dlb_owned_remove(int at, const char *name)
+static bool remove_folder(int at, const char *name, struct dlb_stays *stays)
 {
-    struct dlb_owned_walk walk = {.len = {0}};
-    struct stat st;
-
-    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT;
-    if (S_ISREG(st.st_mode))
-        return unlinkat(at, name, 0) == 0;
+    struct removal removal = {.stays = stays};
     int fd =
         (int)TEMP_FAILURE_RETRY(openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+
     if (fd < 0)
         return false;
-    dlb_remove_entries(fd, goes, &walk);
+    dlb_remove_entries(fd, goes, &removal);
     (void)close(fd);
     return unlinkat(at, name, AT_REMOVEDIR) == 0;
+}
+
+bool dlb_owned_remove(int at, const char *name, struct dlb_stays *stays)
+{
+    struct stat st;
+    bool gone;
+
+    *stays = (struct dlb_stays){.any = false};
+    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        gone = errno == ENOENT;
+    else
+        gone = S_ISREG(st.st_mode) ? unlinkat(at, name, 0) == 0 : remove_folder(at, name, stays);
+    if (!gone)
+        dlb_stays_note(stays, "", errno);
+    return gone;
 }

@@ -7,6 +7,7 @@
 #define DLB_FORMATS_GENERATE_OWNED_H
 
 #include "core/base/err.h"
+#include "formats/generate/stays.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +36,7 @@ struct dlb_owned_walk {
 bool dlb_owned_goes(struct dlb_owned_walk *walk, int folder, const char *name, int depth);
 
 /* Removes the file `name` in the open folder `at`, or the folder with all that goes. Whether
- * nothing is left. Allocates nothing. */
-bool dlb_owned_remove(int at, const char *name);
+ * nothing is left; else *stays has the reason. Allocates nothing. */
+bool dlb_owned_remove(int at, const char *name, struct dlb_stays *stays);
 
 #endif

@@ -39,7 +39,7 @@ DOORS = {
     "bench/trace": {"trace.h"},
     "formats/codecs": {"audio.h", "augment.h", "image.h", "image_data.h", "inflate.h", "jpeg.h"},
     "formats/convert": {"apart.h", "convert.h"},
-    "formats/generate": {"file.h", "generate.h", "listed.h", "manifest.h", "mark.h", "names.h", "owned.h", "trailer.h", "verify.h"},
+    "formats/generate": {"file.h", "generate.h", "listed.h", "manifest.h", "mark.h", "names.h", "owned.h", "stays.h", "trailer.h", "verify.h"},
     "formats/memory": {"array_fill.h"},
     "formats/numpy": {"npy.h"},
     "formats/python": {"python.h"},

@@ -40,9 +40,10 @@ static void fill(const char *path, const char *word)
 
 static int left_n[3];
 
-static void left(void *ctx, enum dlb_convert_left what, const char *path)
+static void left(void *ctx, enum dlb_convert_left what, const char *path, const struct dlb_err *why)
 {
     (void)ctx, (void)path;
+    assert_true((why != NULL) == (what == DLB_CONVERT_KEPT));
     left_n[what]++;
 }
 

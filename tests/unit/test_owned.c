@@ -186,6 +186,8 @@ static void test_list(void **state)
 /* A removal takes what dlbench makes, and leaves the rest with the folders that hold it. */
 static void test_remove(void **state)
 {
+    struct dlb_stays stays;
+
     (void)state;
     folder_sub("set");
     folder_sub("set/class_0001");
@@ -198,7 +200,9 @@ static void test_remove(void **state)
     folder_write("set/" DLB_FILES_NAME, "x", 1);
     folder_write("else/00000003.bin", "x", 1);
     assert_int_equal(symlink("../else", folder_path("set/class_0003")), 0);
-    assert_false(dlb_owned_remove(AT_FDCWD, folder_path("set")));
+    assert_false(dlb_owned_remove(AT_FDCWD, folder_path("set"), &stays));
+    assert_true(stays.any);
+    assert_int_equal(stays.code, 0);
     assert_false(folder_has("set/class_0001"));
     assert_false(folder_has("set/class_0002/00000002.bin"));
     assert_false(folder_has("set/" DLB_FILES_NAME));
@@ -209,7 +213,7 @@ static void test_remove(void **state)
     assert_int_equal(remove(folder_path("set/class_0002/thesis.txt")), 0);
     assert_int_equal(rmdir(folder_path("set/papers")), 0);
     assert_int_equal(unlink(folder_path("set/class_0003")), 0);
-    assert_true(dlb_owned_remove(AT_FDCWD, folder_path("set")));
+    assert_true(dlb_owned_remove(AT_FDCWD, folder_path("set"), &stays));
     assert_false(folder_has("set"));
 }
 
