@@ -168,11 +168,26 @@ static int compare(struct dlb_convert_facet *facet, bool has, const struct dlb_e
     return (int)err->status;
 }
 
+enum { NAMED = 160 };
+
+/* "sample KEY", or its number where the format has no keys. Returns `text`. */
+static const char *named(const struct dlb_sample *sample, char text[NAMED])
+{
+    if (sample->key && sample->n_key_bytes > 0)
+        (void)snprintf(text, NAMED, "sample %.*s",
+                       DLB_CUT_KEY(sample->key, sample->n_key_bytes, 128));
+    else
+        (void)snprintf(text, NAMED, "sample number %llu (the first is 0)",
+                       (unsigned long long)sample->index);
+    return text;
+}
+
 static int check_payload(struct dlb_convert_check *check, const struct dlb_sample *sample,
                          bool *alone, struct dlb_err *err)
 {
     uint32_t n_labels = 0, n_other = 0;
     struct dlb_err lacks = {.status = DLB_OK};
+    char text[NAMED];
 
     for (uint32_t f = 0; f < sample->n_fields; f++) {
         bool label = strcmp(sample->field[f].name, "cls") == 0;
@@ -181,10 +196,10 @@ static int check_payload(struct dlb_convert_check *check, const struct dlb_sampl
     }
     if (n_other == 0)
         (void)dlb_fail(&lacks, DLB_ERR_SAMPLE_NO_PAYLOAD, sample->path, sample->offset_bytes,
-                       "sample %.*s has only \"%s\", which describes what is missing: complete it, "
-                       "or leave it out by dataset.on_error = \"skip\"",
-                       DLB_CUT_KEY(sample->key ? sample->key : "", sample->n_key_bytes, 128),
-                       sample->n_fields ? sample->field[0].name : "");
+                       "%s has %s%s%s: complete it, or leave it out by dataset.on_error = \"skip\"",
+                       named(sample, text), sample->n_fields ? "only \"" : "no bytes",
+                       sample->n_fields ? sample->field[0].name : "",
+                       sample->n_fields ? "\", which describes what is missing" : "");
     *alone = true;
     if (n_labels == sample->n_fields) {
         *err = lacks;
@@ -206,16 +221,16 @@ static int check_label(struct dlb_convert_check *check, const struct dlb_sample 
 {
     struct dlb_err lacks = {.status = DLB_OK};
     bool words = !sample->labelled && has_words(sample);
+    char text[NAMED];
 
     if (check->label_each)
         return DLB_OK;
     if (!sample->labelled)
         (void)dlb_fail(&lacks, words ? DLB_ERR_SAMPLE_LABEL_UNFIT : DLB_ERR_SAMPLE_NO_LABEL,
                        sample->path, sample->offset_bytes,
-                       "sample %.*s has no %s, and others have one: the target keeps one for each "
+                       "%s has no %s, and others have one: the target keeps one for each "
                        "sample or none; webdataset keeps those that there are",
-                       DLB_CUT_KEY(sample->key ? sample->key : "", sample->n_key_bytes, 128),
-                       words ? "class number in its \"cls\"" : "label");
+                       named(sample, text), words ? "class number in its \"cls\"" : "label");
     return compare(&check->label, sample->labelled, &lacks, alone, err);
 }
 

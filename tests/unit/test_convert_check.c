@@ -14,6 +14,8 @@ static struct dlb_convert_check check;
 static struct dlb_err err;
 static bool alone;
 
+static uint64_t number; /* of the sample that is taken */
+
 /* A sample of shard `shard` with these fields, separated by spaces. */
 static int take(const char *key, uint32_t shard, const char *fields, bool labelled)
 {
@@ -21,6 +23,7 @@ static int take(const char *key, uint32_t shard, const char *fields, bool labell
     struct dlb_sample sample = {.labelled = labelled,
                                 .path = shard ? "b.tar" : "a.tar",
                                 .offset_bytes = 512,
+                                .index = number,
                                 .key = key,
                                 .n_key_bytes = key ? strlen(key) : 0};
 
@@ -96,6 +99,29 @@ static void labels(void **state)
     check.label_each = true;
     assert_int_equal(take("d", 0, "jpg cls", true), DLB_OK);
     assert_int_equal(take("e", 0, "jpg", false), DLB_OK);
+}
+
+/* Without a key, or with an empty one, its number names the sample. */
+static void without_keys(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const char *none = i ? "" : NULL;
+        number = 1234;
+        refused(take(none, 0, "cls", true), DLB_ERR_SAMPLE_NO_PAYLOAD, "a.tar", " 1234 ", true);
+        assert_null(strstr(err.what, "  "));
+        number = 1235;
+        refused(take(NULL, 1, "", true), DLB_ERR_SAMPLE_NO_PAYLOAD, "b.tar", " 1235 ", true);
+        assert_null(strstr(err.what, "\"\""));
+        number = 1236;
+        assert_int_equal(take(NULL, 0, "jpg cls", true), DLB_OK);
+        number = 1237;
+        refused(take(NULL, 1, "jpg", false), DLB_ERR_SAMPLE_NO_LABEL, "b.tar", " 1237 ", true);
+        assert_null(strstr(err.what, "  "));
+        number = 0;
+        (void)drop(state);
+        (void)fresh(state);
+    }
 }
 
 static void keys(void **state)
@@ -187,6 +213,7 @@ int main(void)
         TEST(payloads),
         TEST(descriptions),
         TEST(labels),
+        TEST(without_keys),
         TEST(keys),
         TEST(names),
         TEST(more_fields_than_are_told_apart),
