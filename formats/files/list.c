@@ -2,6 +2,7 @@
 
 #include "core/base/escape.h"
 #include "core/base/same.h"
+#include "formats/generate/owned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,10 +101,10 @@ static int enter(const struct visit *v, const struct dlb_io_entry *entry, struct
     return add_folder(v->list, folder->path, entry->name, folder->label, err);
 }
 
-/* Files of this program: manifest, marks. */
-static bool is_own(const char *name)
+/* Manifest, list, marks. They lie in the root. */
+static bool is_own(const struct visit *v, const struct dlb_io_entry *entry)
 {
-    return strncmp(name, ".dlbench-", 9) == 0;
+    return v->folder == 0 && entry->kind == DLB_IO_FILE && dlb_owned_beside(entry->name);
 }
 
 static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
@@ -111,7 +112,7 @@ static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *er
     const struct visit *v = ctx;
     struct dlb_files_list *list = v->list;
 
-    if (is_own(entry->name))
+    if (is_own(v, entry))
         return DLB_OK;
     if (entry->kind == DLB_IO_OTHER) {
         if (list->n_special++ == 0)

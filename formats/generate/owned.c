@@ -27,6 +27,12 @@
 #define BEFORE DLB_NAMES_TEMPORARY(DLB_INCOMPLETE_MARK) " .dlbench-speed-# " DLB_FILES_NAME
 #define LOST "lost+found" /* a file system's own folder */
 
+bool dlb_owned_beside(const char *name)
+{
+    return strncmp(name, ".dlbench-", 9) == 0 &&
+           dlb_names_fit(BESIDE " " BEFORE " " DLB_INCOMPLETE_MARK, name);
+}
+
 /* The way through a folder. *n_root: how many letters of each path are the folder's. */
 static FTS *walk(const char *folder, int options, size_t *n_root, struct dlb_err *err)
 {

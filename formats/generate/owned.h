@@ -17,6 +17,10 @@
 int dlb_owned_check(const char *folder, char *name, size_t n_name, const char **why,
                     struct dlb_err *err);
 
+/* Whether gen or convert gives this name to a file beside the data: list, manifest, mark, and what
+ * they are while they are written. */
+bool dlb_owned_beside(const char *name);
+
 /* Whether gen may begin a data set in `folder`. DLB_END if it holds what gen neither wrote nor
  * leaves alone. */
 int dlb_owned_check_fresh(const char *folder, char *name, size_t n_name, struct dlb_err *err);

@@ -180,6 +180,20 @@ for n in -1 '"x"' 30.5 8500000000000000000 1e30 99999999999999999999 '{'; do # t
     odd manifest
 done
 
+# Hidden files count, but for dlbench's own, which are known by their whole names and lie beside the data.
+cp good.json f/.dlbench-manifest.json
+for own in files.123.tmp manifest.json.123-4.tmp incomplete.123.tmp speed-123; do echo own >f/.dlbench-$own; done
+run "$dlbench" inspect f --json
+expect_json 'd["samples"] == 30 and d["n_odd"] == 0'
+mkdir f/.dlbench-cls f/.dlbench-files.9.tmp
+class=$(dirname "$(find f -name 00000001.bin)")
+for mine in .dlbench-user.txt .dlbench-cls/1.bin .dlbench-files.bak .dlbench-files.x.tmp "${class#f/}/.dlbench-files"; do
+    echo mine >"f/$mine"
+done
+run "$dlbench" inspect f --json
+expect_json 'd["samples"] == 30 and d["n_odd"] == 1'
+odd '^6 hidden'
+
 # Where all images are cut short, inspect says so and names the first.
 if has_module codec jpeg; then
     run "$dlbench" gen --set dataset.path=j --set generate.samples=20 --set generate.sample_bytes=20kB
