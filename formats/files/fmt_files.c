@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
-/* Up to this many folders are kept open, so that opening a file resolves one name only. A process
- * has 1024 descriptors by default. */
+/* Up to this many folders are kept open, so that opening a file resolves one name only. */
 enum { MAX_OPEN_FOLDERS = 256 };
 
 struct files {
@@ -120,11 +120,20 @@ static void fill_shape(struct files *ds, struct dlb_shape *shape)
     ds->max_bytes = shape->max_sample_bytes;
 }
 
+/* A quarter of the descriptors that the process may have: a conversion has two data sets open. */
+static uint64_t max_open_folders(void)
+{
+    struct rlimit limit = {.rlim_cur = 0};
+
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur / 4 < MAX_OPEN_FOLDERS ? limit.rlim_cur / 4 : MAX_OPEN_FOLDERS;
+}
+
 static int open_folders(struct files *ds, struct dlb_err *err)
 {
     const struct dlb_files_list *list = &ds->list;
 
-    if (list->n_folders > MAX_OPEN_FOLDERS)
+    if (list->n_folders > max_open_folders())
         return DLB_OK;
     ds->handles = malloc(list->n_folders * sizeof *ds->handles);
     if (!ds->handles)
