@@ -18,7 +18,7 @@ for n in {4..16}; do
     if [ -n "$part" ]; then
         n_stays=$((n_stays + 1))
         expect_err "^convert: $part stays: ${part}[^ ]*: .*ulimit -n.*\[E_TOO_MANY_FILES\]"
-        run "$dlbench" convert src to/t --format files
+        run "$dlbench" convert src to/t --format files --overwrite
         expect_exit 0
         expect_no_file "$part"
     fi
