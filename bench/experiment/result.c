@@ -262,7 +262,8 @@ static int check_resumed(struct dlb_result_folder *out, struct dlb_err *err)
         return rc;
     if (there.unfit)
         return dlb_fail(err, DLB_ERR_RESULT_FOREIGN, out->path, DLB_NO_OFFSET,
-                        "holds \"%s\", which dlbench did not write, where a result would be",
+                        "holds \"%s\", which dlbench did not write, and which the run's result "
+                        "would replace: move it out of the folder, and use --resume again",
                         there.other);
     if (!there.journal)
         return dlb_fail(err, DLB_ERR_RESUME_NOTHING, out->path, DLB_NO_OFFSET,

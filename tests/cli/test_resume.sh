@@ -27,6 +27,7 @@ mkdir -p results/own
 expect_error E_RESUME_NOTHING 2 "$dlbench" sweep --resume results/own
 echo notes >results/own/journal.jsonl
 expect_error E_RESULT_FOREIGN 2 "$dlbench" sweep --resume results/own
+expect_err '^dlbench: results/own: .*"journal\.jsonl".* --resume\b'
 expect_error E_RESULT_FOREIGN 2 "$dlbench" sweep "${grid[@]}" --run-name own --overwrite
 expect [ "$(cat results/own/journal.jsonl)" = notes ]
 run "$dlbench" run "${brief[@]}" --run-name whole
