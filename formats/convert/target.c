@@ -106,11 +106,34 @@ static int check_known(const char *path, struct dlb_err *err)
                           "it yourself");
 }
 
+/* Whether something is mounted there. Kernels before 5.8 do not tell; then another file system than
+ * the parent's. */
+static bool is_mounted(const struct dlb_convert_target *target)
+{
+    struct stat parent, there;
+    struct statx st;
+
+    if (statx(AT_FDCWD, target->path, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) == 0 &&
+        st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT)
+        return st.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+    return stat(target->parent, &parent) == 0 && lstat(target->path, &there) == 0 &&
+           parent.st_dev != there.st_dev;
+}
+
+static int fail_mounted(const struct dlb_convert_target *target, struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_ERR_TARGET_NAME_UNFIT, target->path, DLB_NO_OFFSET,
+                    "is a mount point, which cannot be renamed or replaced: name a new folder in "
+                    "it as the target");
+}
+
 static int check_replaced(const struct dlb_convert_target *target, const char *resolved,
                           struct dlb_err *err)
 {
     char here[PATH_MAX];
 
+    if (is_mounted(target))
+        return fail_mounted(target, err);
     if (!target->replace)
         return dlb_fail(err, DLB_ERR_TARGET_EXISTS, target->path, DLB_NO_OFFSET,
                         "exists already: choose another name, or --overwrite to replace it");
@@ -329,6 +352,10 @@ static int put_in_place(const struct dlb_convert_target *target, struct dlb_err 
     if (there != replaced || errno == EEXIST)
         return dlb_fail(err, DLB_ERR_TARGET_EXISTS, target->path, DLB_NO_OFFSET,
                         "another process created it meanwhile, so it is not replaced");
+    int code = errno;
+    if (code == EBUSY && is_mounted(target)) /* meanwhile */
+        return fail_mounted(target, err);
+    errno = code;
     if (errno != EINVAL && errno != ENOSYS)
         return dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "renaming the finished data");
     if (replaced)
