@@ -52,4 +52,23 @@ foreign_shards() { # format, end, the file
 for mine in shard-000777.tar shard-0000001.tar shard-000001.tar.gz; do foreign_shards webdataset .tar $mine; done
 for mine in shard-000777.tfrecord shard-000004.tfrecord; do foreign_shards tfrecord .tfrecord $mine; done
 
+# All that gen made is listed, whatever the format and the codec.
+all_listed() { # flags of gen...
+    run "$dlbench" gen --set dataset.path=t --set generate.samples=40 --set generate.sample_bytes=8000 --set generate.classes=7 "$@"
+    has_code "E_MISSING" && return # a format or a codec that this build lacks
+    expect_exit 0
+    tail -n +2 t/.dlbench-files | cut -d' ' -f2- | LC_ALL=C sort >listed
+    (cd t && find . -type f ! -name '.*' | cut -c3- | LC_ALL=C sort) >there
+    expect cmp listed there
+    rm -rf t
+}
+for codec in raw jpeg image audio zstd npy; do
+    for format in files webdataset tfrecord; do all_listed --set dataset.format=$format --set dataset.codec=$codec; done
+done
+for format in hdf5 lmdb npz; do all_listed --set dataset.format=$format --set dataset.codec=raw; done
+for layout in raw npy llmc megatron; do
+    all_listed --set dataset.format=tokens --set dataset.codec=raw --set tokens.layout=$layout --set tokens.file_tokens=10000
+done
+for pack in gz zst; do all_listed --set dataset.format=webdataset --set dataset.codec=raw --set webdataset.compression=$pack; done
+
 finish
