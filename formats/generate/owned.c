@@ -6,6 +6,7 @@
 #include "formats/generate/manifest.h"
 #include "formats/generate/mark.h"
 #include "formats/generate/names.h"
+#include "formats/generate/remade.h"
 #include "formats/generate/stays.h"
 
 #include <dirent.h>
@@ -51,24 +52,34 @@ static bool is_unreadable(const FTSENT *entry)
 }
 
 struct owned {
-    const char *folder;
     struct dlb_listed list;
+    json_t *manifest;         /* NULL: there is none */
+    bool by_gen;              /* the manifest says what gen wrote */
+    struct dlb_remade remade; /* that */
 };
+
+static int load(struct owned *owned, const char *folder, struct dlb_err *err)
+{
+    struct dlb_err ignored;
+
+    *owned = (struct owned){.manifest = NULL};
+    (void)dlb_manifest_load(folder, &owned->manifest, &ignored);
+    owned->by_gen = dlb_remade_from(owned->manifest, &owned->remade);
+    return dlb_listed_load(folder, &owned->list, err);
+}
+
+static void unload(struct owned *owned)
+{
+    dlb_listed_free(&owned->list);
+    dlb_remade_free(&owned->remade);
+    json_decref(owned->manifest);
+}
 
 /* The list and the manifest, if they are that. */
 static bool is_beside(const struct owned *owned, const char *name)
 {
-    struct dlb_err ignored;
-    json_t *manifest = NULL;
-
-    if (strcmp(name, DLB_FILES_NAME) == 0)
-        return owned->list.there;
-    if (strcmp(name, DLB_MANIFEST_NAME) != 0 ||
-        dlb_manifest_load(owned->folder, &manifest, &ignored) != DLB_OK)
-        return false;
-    bool is = manifest != NULL;
-    json_decref(manifest);
-    return is;
+    return (strcmp(name, DLB_FILES_NAME) == 0 && owned->list.there) ||
+           (strcmp(name, DLB_MANIFEST_NAME) == 0 && owned->manifest);
 }
 
 /* NULL: it is ours, or what is in it decides. */
@@ -91,6 +102,8 @@ static const char *why_foreign(const struct owned *owned, const FTSENT *entry, c
         return owned->list.there ? "which is not in dlbench's list of what it wrote there"
                                  : "and no list by dlbench of what it wrote there (older versions "
                                    "made none)";
+    if (owned->by_gen && !dlb_names_of_gen(&owned->remade.gen, name))
+        return "which is in the list of an older dlbench, but not what gen makes";
     return file->n_bytes == (uint64_t)entry->fts_statp->st_size
                ? NULL
                : "which has another length than dlbench gave it";
@@ -99,9 +112,9 @@ static const char *why_foreign(const struct owned *owned, const FTSENT *entry, c
 int dlb_owned_check(const char *folder, char *name, size_t n_name, const char **why,
                     struct dlb_err *err)
 {
-    struct owned owned = {.folder = folder};
+    struct owned owned;
     size_t n_root;
-    int rc = dlb_listed_load(folder, &owned.list, err);
+    int rc = load(&owned, folder, err);
     FTS *tree = rc == DLB_OK ? walk(folder, 0, &n_root, err) : NULL;
 
     if (rc == DLB_OK && !tree)
@@ -118,7 +131,7 @@ int dlb_owned_check(const char *folder, char *name, size_t n_name, const char **
     }
     if (tree)
         (void)fts_close(tree);
-    dlb_listed_free(&owned.list);
+    unload(&owned);
     return rc;
 }
 

@@ -1,8 +1,9 @@
 /* What in a folder is dlbench's own. Only that is replaced or removed.
  *
  * Floor 2. Control thread. A folder belongs to dlbench if it is empty, or if it holds nothing but
- * the files of its list (listed.h), with their lengths, the list and the manifest. No link below
- * the folder is followed. */
+ * the files of its list (listed.h), with their lengths, the list and the manifest. If the manifest
+ * tells what gen wrote, the files' names are those of its units. No link below the folder is
+ * followed. */
 #ifndef DLB_FORMATS_GENERATE_OWNED_H
 #define DLB_FORMATS_GENERATE_OWNED_H
 

@@ -29,8 +29,11 @@ foreign() { # format, the file, another file to damage, flags of gen...
     expect [ "$(stat -c %s "t/$mine")" = 5 ]
     expect_error E_TARGET_FOREIGN 2 "$dlbench" convert src t --format files --overwrite
     expect_err "\"$mine\""
-    # An older dlbench listed it: the next gen lists its own files again.
+    # An older dlbench listed it: it is not replaced, and the next gen lists its own files again.
     sed -i "1a5 $mine" t/.dlbench-files
+    expect_error E_TARGET_FOREIGN 2 "$dlbench" convert src t --format files --overwrite
+    expect_err "\"$mine\""
+    expect_file "t/$mine"
     truncate -s 6 "t/$mine"
     run "${gen[@]}"
     expect_no_err '^gen: 1 .*damaged'
@@ -60,6 +63,8 @@ all_listed() { # flags of gen...
     tail -n +2 t/.dlbench-files | cut -d' ' -f2- | LC_ALL=C sort >listed
     (cd t && find . -type f ! -name '.*' | cut -c3- | LC_ALL=C sort) >there
     expect cmp listed there
+    run "$dlbench" convert src t --format files --overwrite # all of it is known as dlbench's
+    expect_exit 0
     rm -rf t
 }
 for codec in raw jpeg image audio zstd npy; do
