@@ -14,9 +14,10 @@ for n in 63 64 127 254 300; do # folders beside the one that holds them
     run bash -c "ulimit -n 256; exec '$dlbench' convert many to --format files --json"
     expect_exit 0
     expect_json "d['verified'] == $n"
+    rm -rf to
+    [ $n = 254 ] || continue
     run bash -c "ulimit -n 256; exec '$dlbench' run ${measured[*]} --run-name n$n --json"
     expect_exit 0
-    rm -rf to
 done
 
 finish
