@@ -75,7 +75,7 @@ bool dlb_names_of_gen(const struct dlb_gen *gen, const char *name)
     const struct dlb_generator *generator = gen->format->generator;
 
     return dlb_names_fit(gen->format->made, name) &&
-           (!generator->makes || generator->makes(gen, name));
+           (!generator || !generator->makes || generator->makes(gen, name));
 }
 
 bool dlb_names_unit(const char *name, const char *before, const char *after, uint64_t n_units)
