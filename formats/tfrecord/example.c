@@ -143,17 +143,17 @@ static bool take_label(struct message *outer, struct span list, struct dlb_examp
         uint64_t value = field.value;
         if (field.number != 1)
             continue;
-        if (out->has_label) {
-            out->more_labels = true;
-            continue;
-        }
         if (field.type == LENGTH && field.span.n_bytes > 0) {
             struct message packed = message_of(field.span);
             packed.bad = !take_varint(&packed, &value);
             if (inner_failed(&m, &packed))
                 break;
-            out->more_labels = packed.at < packed.end;
+            out->more_labels |= packed.at < packed.end;
         } else if (field.type != VARINT) {
+            continue;
+        }
+        if (out->has_label) {
+            out->more_labels = true;
             continue;
         }
         out->has_label = true;

@@ -12,7 +12,9 @@
 
 /* All that inspect looks at, so that it shows no figure that what it read disproves. */
 enum { LOOK_SHARDS = 8, LOOK_SAMPLES = 64, LOOK_BLOCK_BYTES = 4096 };
-#define LOOK_UNPACKED_BYTES (UINT64_C(64) << 20) /* of a compressed shard */
+#define LOOK_UNPACKED_BYTES                                                                        \
+    (UINT64_C(1) << 20) /* of a compressed shard; each process that opens it                       \
+                            pays for that */
 
 int dlb_wds_told_check(const struct dlb_wds_shard *shard, const struct dlb_wds_read *read,
                        bool ended, struct dlb_err *err)

@@ -33,10 +33,15 @@ struct dlb_work dlb_work_of(const json_t *const *a, uint32_t n_a, const json_t *
                             uint32_t n_b, double smallest_frac)
 {
     struct range of_a = range_of(a, n_a), of_b = range_of(b, n_b);
-    double apart = fmax(of_a.most - of_b.least, of_b.most - of_a.least);
-    return (struct dlb_work){.a = of_a.unknown ? (double)NAN : of_a.most,
-                             .b = of_b.unknown ? (double)NAN : of_b.most,
-                             .differs = of_a.unknown || of_b.unknown || apart > smallest_frac};
+    double a_more = of_a.most - of_b.least, b_more = of_b.most - of_a.least;
+    return (struct dlb_work){.a = of_a.unknown      ? (double)NAN
+                                  : a_more > b_more ? of_a.most
+                                                    : of_a.least,
+                             .b = of_b.unknown      ? (double)NAN
+                                  : a_more > b_more ? of_b.least
+                                                    : of_b.most,
+                             .differs = of_a.unknown || of_b.unknown ||
+                                        fmax(a_more, b_more) > smallest_frac};
 }
 
 void dlb_work_put(json_t *pair, const struct dlb_work *work)

@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 struct dlb_work {
-    double a, b;  /* the largest share of samples skipped in a result of the side; NaN: not known */
+    double a, b; /* shares of samples skipped, of each side that which is furthest from the other's;
+                    NaN: not known */
     bool differs; /* some two results of A and B are more than smallest_frac apart, or it is not
                      known whether they are */
 };

@@ -240,6 +240,17 @@ static void gather_accounts(const struct dlb_reps *reps, struct dlb_evidence *e)
 }
 
 /* Evidence from the repetition that is shown. */
+static void gather_lost(const struct dlb_reps *reps, const struct dlb_cell_result *shown,
+                        struct dlb_evidence *e)
+{
+    const struct dlb_workers_result *workers = &dlb_reps_skipped(reps, shown)->workers;
+    struct dlb_lost lost = dlb_reps_lost(reps);
+    e->n_lost = lost.n;
+    e->n_lost_of = lost.of;
+    e->n_cut_shards = lost.unknown ? workers->n_cut_shards : 0;
+    e->first_lost = workers->n_skipped_named > 0 ? workers->skipped[0] : NULL;
+}
+
 static void gather_stages(const struct dlb_cell_result *shown, struct dlb_evidence *e)
 {
     const struct dlb_loop_result *loop = &shown->loop;
@@ -260,11 +271,6 @@ static void gather_stages(const struct dlb_cell_result *shown, struct dlb_eviden
     e->worker_runqueue_ns = dlb_measured(workers->runqueue_ns);
     e->order_wait_ns = zero_if_nan(dlb_measured(workers->order_wait_ns));
     e->input_wait_ns = zero_if_nan(sum_ns(&loop->consumer[DLB_CS_INPUT_WAIT]));
-    struct dlb_lost lost = dlb_cell_result_lost(shown);
-    e->n_lost = lost.n;
-    e->n_lost_of = lost.of;
-    e->n_cut_shards = lost.unknown ? workers->n_cut_shards : 0;
-    e->first_lost = workers->n_skipped_named > 0 ? workers->skipped[0] : NULL;
 }
 
 /* What the accelerators waited for first batches of epochs, less what a worker takes for one. */
@@ -294,6 +300,7 @@ static void gather(const struct dlb_plan_cell *planned, const struct dlb_reps *r
     gather_spec(planned->spec, shown, e);
     gather_accounts(reps, e);
     gather_stages(shown, e);
+    gather_lost(reps, shown, e);
     e->undecoded = dlb_codecs[planned->spec->dataset.codec]->identity && undecoded && undecoded[0]
                        ? undecoded
                        : NULL;

@@ -60,13 +60,16 @@ bool dlb_skipped_text(const struct dlb_cell_result *rep, char *text, size_t n_te
     return n > 0 || n_cut > 0;
 }
 
-static void note_skipped(const struct dlb_cell_result *shown, uint32_t number, json_t *notes)
+static void note_skipped(const struct dlb_reps *reps, const struct dlb_cell_result *shown,
+                         uint32_t number, json_t *notes)
 {
     char text[200];
-    bool named = shown->workers.n_skipped_named > 0;
-    if (dlb_skipped_text(shown, text, sizeof(text)))
-        dlb_note(notes, DLB_NOTE_SAMPLES_SKIPPED, "cell %u: %s%s%s", number, text,
-                 named ? ", first: " : "", named ? shown->workers.skipped[0] : "");
+    const struct dlb_cell_result *rep = dlb_reps_skipped(reps, shown);
+    bool named = rep->workers.n_skipped_named > 0;
+    if (dlb_skipped_text(rep, text, sizeof(text)))
+        dlb_note(notes, DLB_NOTE_SAMPLES_SKIPPED, "cell %u%s: %s%s%s", number,
+                 reps->n > 1 ? ", in one repetition" : "", text, named ? ", first: " : "",
+                 named ? rep->workers.skipped[0] : "");
 }
 
 static void note_idle_workers(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
@@ -420,7 +423,7 @@ static void note_cell(const struct dlb_plan *plan, const struct dlb_reps *reps, 
 {
     if (!cell->shown)
         return;
-    note_skipped(cell->shown, number, notes);
+    note_skipped(reps, cell->shown, number, notes);
     note_idle_workers(cell, number, notes);
     note_inline(cell, number, notes);
     note_io(cell->shown, number, notes);

@@ -258,12 +258,14 @@ static int too_much_memory(const struct dlb_plan *plan, const struct dlb_spec *s
     return dlb_fail(
         err, most_are_slots ? DLB_ERR_LOADER_SLOTS_MEMORY : DLB_ERR_LOADER_WORKERS_MEMORY, NULL,
         DLB_NO_OFFSET,
-        "%llu batch slots of %u loader%s need %s, %.0f workers %s of their own; %s is available: "
-        "lower num_workers, %s",
+        "%llu batch slots of %u loader%s need %s, %.0f %s %s of their own; %s is available: %s%s",
         (unsigned long long)n_slots, dlb_spec_loaders(spec), dlb_spec_loaders(spec) == 1 ? "" : "s",
-        size_text(slots_bytes, slots_text, sizeof(slots_text)), need->n_workers,
+        size_text(slots_bytes, slots_text, sizeof(slots_text)),
+        need->n_workers > 0 ? need->n_workers : (double)dlb_spec_loaders(spec),
+        need->n_workers > 0 ? "workers" : "readers",
         size_text(need->workers_bytes, own_text, sizeof(own_text)),
         dlb_bytes_text(plan->host.available_bytes, have_text, sizeof(have_text)),
+        need->n_workers > 0 ? "lower num_workers, " : "lower ",
         most_are_slots ? "batch_size, prefetch_factor or accelerators.count"
                        : "shuffle_buffer, worker_init_mb or accelerators.count, or store the data "
                          "so that a reader unpacks less at once (uncompressed, smaller chunks)");

@@ -209,7 +209,7 @@ static int judge_change(const struct dlb_rule *rule, const json_t *doc, json_t *
     json_array_foreach(cells, i, pair) {
         figure_of_change(rule, pair, &f);
         place_of(pair, f.place, sizeof(f.place));
-        apart = f.apart ? f.apart : apart;
+        apart = apart ? apart : f.apart;
         dlb_json_append(out, outcome_json(rule, limit, &f));
     }
     if (json_array_size(cells) < 2)

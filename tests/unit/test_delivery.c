@@ -261,6 +261,40 @@ static void test_samples_that_come_twice_fail_the_cell(void **state)
     }
 }
 
+/* The repetition that is shown skips nothing, and another does. */
+static void test_skipped_in_one_repetition(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, (const char *const[]){"sweep.loader.num_workers=[0, 1]",
+                                          "dataset.on_error=skip", NULL});
+    add(&t, 0, (const double[]){100, 101, 130}, 3, 1000);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct dlb_cell_result *rep = rep_of(&t, 0, i);
+        uint64_t n = i == 2 ? 30 : 0;
+        rep->loop.total.busy_ns = rep->loop.total.window_ns;
+        rep->loop.total.idle_input_ns = 0;
+        epoch(rep, 100 - n, 100, 0xa, true)->n_skipped = n;
+        rep->workers.n_skipped = n;
+    }
+    judge(&t);
+    const struct dlb_judged_cell *cell = &t.j.cells[0];
+    const struct dlb_lost shown = dlb_cell_result_lost(cell->shown);
+    assert_int_equal(shown.n, 0);
+    const struct dlb_lost lost = dlb_reps_lost(&t.results.cells[0]);
+    assert_true(fabs(dlb_lost_frac(&lost) - 0.1) < 1e-9);
+    assert_int_equal(cell->verdict.severity, DLB_SEVERITY_WARN);
+    assert_non_null(strstr(cell->verdict.text, "30 of 300"));
+    bool noted = false;
+    for (size_t k = 0; k < json_array_size(t.j.notes); k++) {
+        const json_t *note = json_array_get(t.j.notes, k);
+        noted = noted || (strcmp(dlb_json_text(note, "code"), "SAMPLES_SKIPPED") == 0 &&
+                          strstr(dlb_json_text(note, "text"), "30 of 100"));
+    }
+    assert_true(noted);
+    close_judged(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +303,7 @@ int main(void)
         cmocka_unit_test(test_samples_that_come_twice_fail_the_cell),
         cmocka_unit_test(test_skipping_excuses_what_was_skipped),
         cmocka_unit_test(test_what_was_lost_is_in_the_verdict),
+        cmocka_unit_test(test_skipped_in_one_repetition),
         cmocka_unit_test(test_nothing_readable_is_about_the_data),
         cmocka_unit_test(test_no_full_batch_is_said),
     };
