@@ -233,13 +233,6 @@ struct dlb_reps {
     uint32_t n_passed;
 };
 
-/* Of all repetitions together: one that skips nothing may stand for those that do. */
-struct dlb_lost dlb_reps_lost(const struct dlb_reps *reps);
-/* The repetition whose skipped samples are named: `shown` if it skipped any or no other did, else
- * the first that did. */
-const struct dlb_cell_result *dlb_reps_skipped(const struct dlb_reps *reps,
-                                               const struct dlb_cell_result *shown);
-
 /* Moves the result into the list. */
 void dlb_reps_add(struct dlb_reps *reps, struct dlb_cell_result *result);
 /* Moves the result to the place of the repetition of its block, which goes to `passed`. A result

@@ -8,6 +8,7 @@
 #include "scenarios/judge/fault.h"
 #include "scenarios/judge/gain.h"
 #include "scenarios/judge/judged.h"
+#include "scenarios/judge/lost.h"
 #include "scenarios/judge/no_difference.h"
 #include "scenarios/judge/noise.h"
 #include "scenarios/judge/not_modelled.h"

@@ -7,6 +7,7 @@
 #include "core/host/osacct.h"
 #include "core/measure/window_bias.h"
 #include "scenarios/judge/cache_summary.h"
+#include "scenarios/judge/lost.h"
 #include "scenarios/judge/noise.h"
 #include "scenarios/judge/note.h"
 #include "scenarios/judge/python.h"

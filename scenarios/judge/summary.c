@@ -8,6 +8,7 @@
 #include "scenarios/judge/classes.h"
 #include "scenarios/judge/in_c.h"
 #include "scenarios/judge/judged.h"
+#include "scenarios/judge/lost.h"
 #include "scenarios/judge/noise.h"
 #include "scenarios/judge/note.h"
 #include "scenarios/judge/raced.h"

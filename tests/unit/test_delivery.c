@@ -1,4 +1,5 @@
 /* judge(): what was delivered, against what was expected. */
+#include "scenarios/judge/lost.h"
 #include "tests/support/judged.h"
 
 static const char *const workers[] = {"sweep.loader.num_workers=[1, 2, 4]",

@@ -1,0 +1,17 @@
+/* What dataset.on_error = "skip" left out of a cell's repetitions.
+ *
+ * Floor 4, private to scenarios/judge. Pure. */
+#ifndef DLB_SCENARIOS_JUDGE_LOST_H
+#define DLB_SCENARIOS_JUDGE_LOST_H
+
+#include "scenarios/cell/cell_result.h"
+
+/* Of all repetitions together: one that skips nothing may stand for those that do. */
+struct dlb_lost dlb_reps_lost(const struct dlb_reps *reps);
+
+/* The repetition whose skipped samples are named: `shown` if it skipped any or no other did, else
+ * the first that did. */
+const struct dlb_cell_result *dlb_reps_skipped(const struct dlb_reps *reps,
+                                               const struct dlb_cell_result *shown);
+
+#endif
