@@ -8,7 +8,6 @@
 #include "formats/generate/names.h"
 
 #include <fcntl.h>
-#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,30 +60,4 @@ int dlb_made_check(const struct dlb_gen *gen, bool remove, struct dlb_made *out,
         (void)close(root);
     dlb_listed_free(&list);
     return rc;
-}
-
-static int by_entry(const FTSENT **a, const FTSENT **b)
-{
-    return strcmp((*a)->fts_name, (*b)->fts_name);
-}
-
-void dlb_made_foreign(const struct dlb_gen *gen, char *name, size_t n_name)
-{
-    char *roots[] = {(char *)(uintptr_t)gen->path, NULL}; /* fts does not change them */
-    size_t n_root = strlen(gen->path) + (gen->path[strlen(gen->path) - 1] != '/');
-    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_entry);
-    bool found = false;
-
-    *name = '\0';
-    for (FTSENT *entry; tree && !found && (entry = fts_read(tree));) {
-        const char *file = entry->fts_path + n_root;
-        if (entry->fts_level == 0 || entry->fts_info != FTS_F || *entry->fts_name == '.' ||
-            dlb_names_of_gen(gen, file))
-            continue;
-        found = dlb_names_fit(gen->format->made, file);
-        if (found || !*name)
-            (void)snprintf(name, n_name, "%s", file);
-    }
-    if (tree)
-        (void)fts_close(tree);
 }

@@ -8,7 +8,6 @@
 #include "formats/generator.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct dlb_made {
@@ -23,9 +22,5 @@ struct dlb_made {
  * are gen's (names.h). */
 int dlb_made_check(const struct dlb_gen *gen, bool remove, struct dlb_made *out,
                    struct dlb_err *err);
-
-/* The first file in the folder that gen does not write, below the folder, and rather one with a
- * name of gen's manner; "": there is none. Hidden files do not count. */
-void dlb_made_foreign(const struct dlb_gen *gen, char *name, size_t n_name);
 
 #endif

@@ -4,12 +4,13 @@
 #include "core/base/mem.h"
 #include "formats/codec.h"
 #include "formats/format.h"
-#include "formats/generate/made.h"
+#include "formats/generate/names.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { N_LOOKS = 64 };
@@ -98,25 +99,58 @@ static int check_numbers(struct verify *v, struct dlb_err *err)
     return rc;
 }
 
-/* Files of somebody else count as samples, too. */
-static int fail_number(const struct dlb_gen *gen, uint64_t n_samples, struct dlb_err *err)
+/* Cuts the path after the first link in it, from `name` on. */
+static void cut_at_link(char *path, char *name)
 {
-    char name[PATH_MAX] = "";
+    struct stat st;
 
-    if (n_samples > (uint64_t)gen->opts->samples)
-        dlb_made_foreign(gen, name, sizeof name);
-    if (!*name)
-        return dlb_fail(err, DLB_ERR_READ_BACK_DIFFERS, gen->path, DLB_NO_OFFSET,
-                        "holds %llu samples, but %llu were written: remove the folder, generate "
-                        "again, and check this storage",
-                        (unsigned long long)n_samples, (unsigned long long)gen->opts->samples);
-    char *path = dlb_mem_check(dlb_path_join(gen->path, name));
-    (void)dlb_fail(err, DLB_ERR_TARGET_FOREIGN, path, DLB_NO_OFFSET,
-                   "gen did not write this file, and with such files the folder holds %llu samples "
-                   "instead of %llu: move the file out of the folder, and run the same gen again",
-                   (unsigned long long)n_samples, (unsigned long long)gen->opts->samples);
-    free(path);
-    return (int)err->status;
+    for (char *end = strchr(name, '/'); end; end = strchr(end + 1, '/')) {
+        *end = '\0';
+        if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+            return;
+        *end = '/';
+    }
+}
+
+/* The first file that samples are read from and that gen did not write, or the link on the way to
+ * it. "": gen wrote all of them. */
+static void find_foreign(const struct dlb_gen *gen, const struct dlb_dataset *ds, char *path,
+                         size_t n_path)
+{
+    const struct dlb_reader *reader = ds->format->reader;
+    uint64_t n_files = reader->files ? reader->files(ds->state, UINT64_MAX, path, n_path) : 0;
+    size_t n_root = strlen(gen->path);
+
+    for (uint64_t i = 0; i < n_files; i++) {
+        (void)reader->files(ds->state, i, path, n_path);
+        if (strncmp(path, gen->path, n_root) != 0)
+            continue;
+        char *name = path + n_root + strspn(path + n_root, "/");
+        if (!dlb_names_of_gen(gen, name)) {
+            cut_at_link(path, name);
+            return;
+        }
+    }
+    *path = '\0';
+}
+
+/* Files of somebody else count as samples, too. */
+static int fail_number(const struct dlb_gen *gen, const struct dlb_dataset *ds, struct dlb_err *err)
+{
+    unsigned long long n_samples = ds->shape.n_samples, n_written = (uint64_t)gen->opts->samples;
+    char path[PATH_MAX] = "";
+
+    if (n_samples > n_written)
+        find_foreign(gen, ds, path, sizeof path);
+    if (*path)
+        return dlb_fail(err, DLB_ERR_TARGET_FOREIGN, path, DLB_NO_OFFSET,
+                        "gen did not write this, but it counts: the folder holds %llu samples "
+                        "instead of %llu; move it out of the folder, and run the same gen again",
+                        n_samples, n_written);
+    return dlb_fail(err, DLB_ERR_READ_BACK_DIFFERS, gen->path, DLB_NO_OFFSET,
+                    "holds %llu samples, but %llu were written: remove the folder, generate "
+                    "again, and check this storage",
+                    n_samples, n_written);
 }
 
 int dlb_gen_verify(const struct dlb_gen *gen, const struct dlb_dataset *ds, uint32_t *n_checked,
@@ -129,7 +163,7 @@ int dlb_gen_verify(const struct dlb_gen *gen, const struct dlb_dataset *ds, uint
     if (!gen->format->generator || !gen->format->generator->number || !gen->codec->make)
         return DLB_OK;
     if (ds->shape.n_samples != (uint64_t)gen->opts->samples)
-        return fail_number(gen, ds->shape.n_samples, err);
+        return fail_number(gen, ds, err);
     v.reader = dlb_mem_state(ds->format->reader->state_bytes);
     if (!v.reader)
         return dlb_fail_memory(err, gen->path, ds->format->reader->state_bytes);

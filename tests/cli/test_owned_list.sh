@@ -55,6 +55,50 @@ foreign_shards() { # format, end, the file
 for mine in shard-000777.tar shard-0000001.tar shard-000001.tar.gz; do foreign_shards webdataset .tar $mine; done
 for mine in shard-000777.tfrecord shard-000004.tfrecord; do foreign_shards tfrecord .tfrecord $mine; done
 
+# Of several such files the one that counts is named, whatever else is there, and however the folder is written.
+counts() { # what is read of it (a regex), the path of the folder
+    expect_error E_TARGET_FOREIGN 2 "$dlbench" gen --set dataset.path="$2" "${of[@]}"
+    expect_err "^dlbench: $2/?$1: .* (41|50|5[0-9]) .* 40[; ]"
+}
+beside() { # files that are no samples, in the folder t
+    mkdir -p t/.git t/0.git
+    for file in README.txt AAA .git/HEAD 0.git/HEAD; do echo text >"t/$file"; done
+}
+if has_module format webdataset; then
+    of=(--set dataset.format=webdataset --set webdataset.shard_samples=10 "${raw[@]}")
+    run "$dlbench" gen --set dataset.path=t "${of[@]}"
+    expect_exit 0
+    beside
+    cp t/shard-000001.tar t/.shard-000004.tar
+    cp t/shard-000001.tar t/extra.tar
+    for path in t t/ ./t "$PWD/t"; do counts extra.tar "$path"; done
+    rm t/extra.tar
+    # A link is such a file, too. The data behind it are whole.
+    for mine in more.tar shard-000007.tar; do
+        ln -s shard-000000.tar "t/$mine"
+        counts "$mine" t
+        rm "t/$mine"
+    done
+    run "$dlbench" gen --set dataset.path=t "${of[@]}"
+    expect_exit 0
+    expect_out 'already complete'
+    rm -rf t
+fi
+of=(--set dataset.format=files "${raw[@]}")
+run "$dlbench" gen --set dataset.path=t "${of[@]}"
+expect_exit 0
+mkdir t/.git
+cp "src${lost#t}" t/.git/00000001.bin
+cp "src${lost#t}" t/class_0001/mine.bin
+for path in t t/ "$PWD/t"; do counts class_0001/mine.bin "$path"; done
+rm t/class_0001/mine.bin
+ln -s "../${lost#t/}" t/class_0001/mine.bin
+counts class_0001/mine.bin t
+rm t/class_0001/mine.bin
+ln -s ../src/class_0001 t/class_0009 # not a file in it: that one is where it belongs
+for path in t t/; do counts class_0009 "$path"; done
+rm -rf t
+
 # All that gen made is listed, whatever the format and the codec.
 all_listed() { # flags of gen...
     run "$dlbench" gen --set dataset.path=t --set generate.samples=40 --set generate.sample_bytes=8000 --set generate.classes=7 "$@"
