@@ -13,11 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TEMPORARIES                                                                                \
     DLB_NAMES_TEMPORARY(DLB_INCOMPLETE_MARK)                                                       \
     " " DLB_NAMES_TEMPORARY(DLB_FILES_NAME) " " DLB_NAMES_TEMPORARY(DLB_MANIFEST_NAME)
+
+/* The process may run on another machine, or in another container, where this one does not see it.
+ * It needs such a name for a moment only. */
+#define OLD_S 600
 
 /* Of NAME.PID.tmp or NAME.PID-NUMBER.tmp. */
 static bool is_process_gone(const char *name)
@@ -38,7 +43,7 @@ void dlb_stale_remove(const char *folder)
     for (const struct dirent *entry; dir && (entry = readdir(dir));)
         if (dlb_names_fit(TEMPORARIES, entry->d_name) && is_process_gone(entry->d_name) &&
             fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(st.st_mode))
+            S_ISREG(st.st_mode) && st.st_mtime < time(NULL) - OLD_S)
             (void)unlinkat(dirfd(dir), entry->d_name, 0);
     if (dir)
         (void)closedir(dir);

@@ -137,9 +137,9 @@ int dlb_gen_target_open(struct dlb_gen_target *target, const struct dlb_gen *gen
         rc = take(target, gen, mark_path, done, err);
     if (rc == DLB_OK) /* also after a gen that was killed during a repair */
         rc = dlb_made_check(gen, true, &target->made, err);
-out:
     if (rc == DLB_OK)
         dlb_stale_remove(gen->path);
+out:
     free(mark_path);
     json_decref(manifest);
     return rc;
