@@ -26,8 +26,8 @@ struct dlb_gen_target {
 };
 
 /* Makes the folder, marks it incomplete and removes what a killed gen left beside the data
- * (stale.h), or finds that it is complete, and leaves it as it is. DLB_E_CONFIG when it holds other
- * files or data of other parameters, or another gen writes to it. Close it in any case. */
+ * (stale.h), or finds that it is complete. DLB_E_CONFIG when it holds other files or data of other
+ * parameters, or another gen writes to it. Close it in any case. */
 int dlb_gen_target_open(struct dlb_gen_target *target, const struct dlb_gen *gen,
                         struct dlb_err *err);
 

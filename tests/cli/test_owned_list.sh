@@ -99,6 +99,32 @@ ln -s ../src/class_0001 t/class_0009 # not a file in it: that one is where it be
 for path in t t/; do counts class_0009 "$path"; done
 rm -rf t
 
+# Of complete data only the list is written again, if it names others' files, and where it cannot be written the data are complete, too.
+of=(--set dataset.path=t --set dataset.format=files "${raw[@]}")
+run "$dlbench" gen "${of[@]}"
+expect_exit 0
+cp t/.dlbench-files whole
+sed '1a5 class_0000/00009999.bin' whole >t/.dlbench-files
+cp t/.dlbench-files older
+chmod a-w t
+run_unprivileged "$dlbench" gen "${of[@]}"
+chmod u+w t
+expect_exit 0
+expect_out 'already complete'
+expect cmp older t/.dlbench-files
+run "$dlbench" gen "${of[@]}"
+expect_exit 0
+expect_out 'already complete'
+expect cmp whole t/.dlbench-files
+# What is lost is written again in any case.
+cp older t/.dlbench-files
+rm "$lost"
+run "$dlbench" gen "${of[@]}"
+expect_exit 0
+expect_err '^gen: 1 .*damaged'
+expect cmp whole t/.dlbench-files
+rm -rf t
+
 # All that gen made is listed, whatever the format and the codec.
 all_listed() { # flags of gen...
     run "$dlbench" gen --set dataset.path=t --set generate.samples=40 --set generate.sample_bytes=8000 --set generate.classes=7 "$@"
