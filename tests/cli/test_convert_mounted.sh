@@ -6,12 +6,15 @@
 run "$dlbench" gen --set dataset.path=src --set dataset.codec=raw --set generate.sample_bytes=64 --set generate.samples=8
 expect_exit 0
 mkdir at bound
-"$dlbench" convert src bound --format files --overwrite >/dev/null 2>&1
+run "$dlbench" convert src bound --format files --overwrite
+expect_exit 0
 cp -a bound kept
+n_shown=0
 mounted() { # how to mount something at the target, the target, flags...: in a name space of its own
     local how=$1 target=$2
     shift 2
     unshare -m sh -c "mount --make-rprivate / && $how" 2>/dev/null || { echo "not shown: $how"; return; }
+    n_shown=$((n_shown + 1))
     expect_error E_TARGET_NAME_UNFIT 2 unshare -m sh -c "mount --make-rprivate / && $how && exec \"\$@\"" sh \
         "$dlbench" convert src "$target" --format files "$@"
     expect_err "^dlbench: $target: "
@@ -22,7 +25,11 @@ for more in '' --overwrite; do
     mounted 'mount --bind bound bound' bound $more # of the same file system
 done
 expect diff -r bound kept
-run unshare -m sh -c "mount --make-rprivate / && mount -t tmpfs tmpfs at && exec '$dlbench' convert src at/new --format files"
-expect_exit 0
+into="mount --make-rprivate / && mount -t tmpfs tmpfs at"
+if unshare -m sh -c "$into" 2>/dev/null; then
+    run unshare -m sh -c "$into && exec '$dlbench' convert src at/new --format files"
+    expect_exit 0
+fi
+[ $n_shown -eq 0 ] && [ $n_failed -eq 0 ] && skip "nothing could be mounted"
 
 finish
