@@ -27,24 +27,34 @@ void dlb_stays_foreign(struct dlb_stays *stays, int folder, const char *name, co
         dlb_stays_note(stays, path, errno);
 }
 
+/* Opens the entry that unlinkat has refused with *code, if it is a folder. Else -1, and *code is
+ * the reason why the entry stays. EPERM is said of folders (POSIX), and of files that are
+ * immutable. */
+static int open_refused(int folder, const char *name, int *code)
+{
+    if (*code != EISDIR && *code != EPERM)
+        return -1;
+    int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno != ENOTDIR)
+        *code = errno;
+    return fd;
+}
+
 bool dlb_stays_enter(struct dlb_stays *stays, int folder, const char *name, const char *path)
 {
     if (unlinkat(folder, name, 0) == 0)
         return false;
     int code = errno;
-    int fd = code == EISDIR || code == EPERM
-                 ? openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                 : -1;
-    if (fd >= 0) {
-        (void)close(fd);
-        if (faccessat(folder, ".", W_OK, AT_EACCESS) !=
-            0) /* it may be empty, and stays then, too */
-            dlb_stays_note(stays, path, errno);
-        return true;
+    int fd = open_refused(folder, name, &code);
+    if (fd < 0) {
+        dlb_stays_note(stays, path, code);
+        return false;
     }
-    dlb_stays_note(stays, path,
-                   code == EISDIR || (code == EPERM && errno != ENOTDIR) ? errno : code);
-    return false;
+    (void)close(fd);
+    /* Without the right to write in `folder` the entry stays, even if it is empty. */
+    if (faccessat(folder, ".", W_OK, AT_EACCESS) != 0)
+        dlb_stays_note(stays, path, errno);
+    return true;
 }
 
 void dlb_stays_say(const struct dlb_stays *stays, const char *folder, struct dlb_err *err)
