@@ -243,8 +243,7 @@ static void rewrite_shard(unsigned s, const char *name, unsigned number, const c
     finish(name);
 }
 
-static const struct dlb_wds_opts five = {.shard_samples = 5};
-static const struct dlb_wds_opts one_each = {.shard_samples = 1};
+static const struct dlb_wds_opts five = {.shard_samples = 5}, one_each = {.shard_samples = 1};
 
 static void from_shards(const char *to)
 {
@@ -361,8 +360,7 @@ static void what_is_lost_counts_once(void **state)
     }
 }
 
-/* A list that announces too many samples. */
-/* Of a shard that opening does not look at. */
+/* A list that announces too many samples, of a shard that opening does not look at. */
 static void a_wrong_list_is_found(void **state)
 {
     size_t n;
@@ -371,10 +369,8 @@ static void a_wrong_list_is_found(void **state)
     make_listed(&one_each);
     char *text = (char *)folder_read("listed/" DLB_MANIFEST_NAME, &n);
     text[n] = '\0';
-    char *at = strstr(text, "\"shard-000023.tar\"");
-    assert_non_null(at);
-    at = strstr(at, "\"samples\": 1,");
-    assert_non_null(at);
+    char *shard = strstr(text, "\"shard-000023.tar\""), *at = shard;
+    assert_true(shard && (at = strstr(shard, "\"samples\": 1,")));
     at[11] = '2';
     folder_write("listed/" DLB_MANIFEST_NAME, text, n);
     free(text);
