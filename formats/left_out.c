@@ -86,7 +86,7 @@ static int visit_below(void *ctx, const struct dlb_io_entry *entry, struct dlb_e
         return DLB_OK;
     if (entry->kind == DLB_IO_DIR)
         return look_below(left_out, below->folder, entry->name, below->depth + 1, err);
-    return left_out->is_shard(entry->name)
+    return left_out->is_shard(entry->name) && !is_unfinished(left_out, entry->name)
                ? note(left_out, DLB_LEFT_OUT_BELOW, below->folder, entry->name, err)
                : DLB_OK;
 }
@@ -190,12 +190,12 @@ int dlb_left_out_see(struct dlb_left_out *left_out, const struct dlb_io_entry *e
         return is_hidden_shard(left_out, name)
                    ? note(left_out, DLB_LEFT_OUT_HIDDEN, folder, name, err)
                    : DLB_OK;
+    if (is_unfinished(left_out, name)) /* "a.tfrecord.tmp" has a shard's name, too */
+        return note(left_out, DLB_LEFT_OUT_UNFINISHED, folder, name, err);
     if (left_out->is_shard(name)) {
         *role = DLB_ENTRY_SHARD;
         return note_number(left_out, name, err);
     }
-    if (is_unfinished(left_out, name))
-        return note(left_out, DLB_LEFT_OUT_UNFINISHED, folder, name, err);
     *role = DLB_ENTRY_OTHER;
     return DLB_OK;
 }

@@ -15,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether a visible file of this name is a shard, as the format has it. */
+/* Whether a visible file of this name is a shard, as the format has it. Unfinished ones are told
+ * from these before, so it may also take "a.tfrecord.tmp". */
 typedef bool dlb_is_shard(const char *name);
 
 enum dlb_left_out_kind {

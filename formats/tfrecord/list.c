@@ -38,9 +38,8 @@ static bool is_compressed(const char *name)
 
 static bool is_shard(const char *name)
 {
-    if (ends_with(name, ".idx") || ends_with(name, ".index") || ends_with(name, ".json") ||
-        ends_with(name, ".part"))
-        return false; /* DALI's indexes, descriptions, unfinished files */
+    if (ends_with(name, ".idx") || ends_with(name, ".index") || ends_with(name, ".json"))
+        return false; /* DALI's indexes, descriptions */
     return strstr(name, ".tfrecord") || ends_with(name, ".tfrec") || is_one_of_many(name);
 }
 

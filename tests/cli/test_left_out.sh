@@ -3,6 +3,8 @@
 # that leads nowhere and a pipe are shards that cannot be read.
 . "$(dirname "$0")/lib.sh"
 
+unfinished=(part partial tmp temp incomplete crdownload download)
+
 odd() { expect_json "any(re.search(r'$1', x) for x in d['odd'])"; }
 
 
@@ -18,23 +20,28 @@ check() {
     cp "$(find made -type f ! -name '.*' | head -n 1)" "$format/a.$ending"
     run "$dlbench" inspect "$format" --json
     expect_json 'd["samples"] >= 1'
-    local n
+    local n samples end
     n=$(json_get "$out" 'd["n_odd"]')
+    samples=$(json_get "$out" 'd["samples"]')
 
     mkdir -p "$format/sub/deep"
     cp "$format/a.$ending" "$format/sub/deep/t.$ending"
     cp "$format/a.$ending" "$format/sub/u.$ending"
     cp "$format/a.$ending" "$format/.h.$ending"
     cp "$format/a.$ending" "$format/.c.$ending.x1Y2z3"
-    cp "$format/a.$ending" "$format/x.$ending.part"
+    for end in "${unfinished[@]}"; do
+        cp "$format/a.$ending" "$format/x.$ending.$end"
+        cp "$format/a.$ending" "$format/x.$ending.77.$end"
+        cp "$format/a.$ending" "$format/sub/x.$ending.$end"
+    done
     touch "$format/.DS_Store" "$format/sub/notes.txt"
     run "$dlbench" inspect "$format" --json
     expect_exit 0
-    expect_json "d['n_odd'] == $n + 3"
+    expect_json "d['n_odd'] == $n + 3 and d['samples'] == $samples"
     odd "^2 .*\\b$format/sub/deep/t\\.$ending\\b"
     odd "^2 .*\\b$format/\\.c\\.$ending\\.x1Y2z3\\b"
-    odd "^1 .*\\b$format/x\\.$ending\\.part\\b"
-    rm -r "$format"/.[!.]* "$format/sub" "$format/x.$ending.part"
+    odd "^$((2 * ${#unfinished[@]})) .*\\b$format/x\\.$ending\\.77\\.crdownload\\b"
+    rm -r "$format"/.[!.]* "$format/sub" "$format"/x.*
 
     mkdir "$format/b.$ending"
     run "$dlbench" inspect "$format" --json
@@ -46,6 +53,11 @@ check() {
     run "$dlbench" inspect "$format" --json
     expect_json "d['n_odd'] == $n + 1"
     odd "^2 of the 3 .*\\ba-\\*-of-00003\\.$ending\\b.*: 00000, 00002\$"
+    touch "$format/a-00000-of-00003.$ending.tmp"
+    run "$dlbench" inspect "$format" --json
+    expect_json "d['n_odd'] == $n + 2 and d['samples'] == $samples"
+    odd "^2 of the 3 .*: 00000, 00002\$"
+    rm "$format/a-00000-of-00003.$ending.tmp"
     mv "$format/a-00001-of-00003.$ending" "$format/a.$ending"
 
     # A shard that cannot be read.
