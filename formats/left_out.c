@@ -192,7 +192,7 @@ int dlb_left_out_see(struct dlb_left_out *left_out, const struct dlb_io_entry *e
                    : DLB_OK;
     if (is_unfinished(left_out, name)) /* "a.tfrecord.tmp" has a shard's name, too */
         return note(left_out, DLB_LEFT_OUT_UNFINISHED, folder, name, err);
-    if (left_out->is_shard(name)) {
+    if (left_out->is_shard(name) && (entry->kind == DLB_IO_FILE || !left_out->probes)) {
         *role = DLB_ENTRY_SHARD;
         return note_number(left_out, name, err);
     }

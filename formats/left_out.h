@@ -3,7 +3,8 @@
  * Floor 2. Control thread. The shards of a data set lie in its folder. Files that look like shards
  * but are hidden, unfinished or in folders below are not read. They are counted here, each kind
  * with its first path. A link that leads nowhere, a pipe or a device that is named as a shard
- * counts as a shard: opening it fails, as for any shard that cannot be read. */
+ * counts as a shard: opening it fails, as for any shard that cannot be read. A probe counts only
+ * regular files, so that such a name alone does not make a folder one of shards. */
 #ifndef DLB_FORMATS_LEFT_OUT_H
 #define DLB_FORMATS_LEFT_OUT_H
 
@@ -38,6 +39,7 @@ struct dlb_left_out {
     const struct dlb_io *io;
     const char *folder; /* borrowed */
     dlb_is_shard *is_shard;
+    bool probes; /* only regular files are shards */
     uint64_t n[DLB_LEFT_OUT_KINDS];
     char *first[DLB_LEFT_OUT_KINDS]; /* the path that sorts first */
     struct dlb_left_out_numbered *numbered;

@@ -118,11 +118,12 @@ static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *er
 }
 
 /* The file at `path`, or the only HDF5 file in the folder at `path`. Malloced. Adds what is left
- * out of the folder to *shape, unless it is NULL. */
+ * out of the folder to *shape. NULL: a probe asks. */
 static int find_file(const char *path, const struct dlb_io *io, char **file,
                      struct dlb_shape *shape, struct dlb_err *err)
 {
-    struct listing listing = {.left_out = {.io = io, .folder = path, .is_shard = is_hdf5_name}};
+    struct listing listing = {
+        .left_out = {.io = io, .folder = path, .is_shard = is_hdf5_name, .probes = !shape}};
     enum dlb_io_kind kind;
     uint64_t n_bytes;
 

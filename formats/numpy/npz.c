@@ -312,7 +312,8 @@ static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *er
 int dlb_npz_path(const char *path, const struct dlb_io *io, char **out, struct dlb_shape *shape,
                  struct dlb_err *err)
 {
-    struct looking looking = {.left_out = {.io = io, .folder = path, .is_shard = is_npz}};
+    struct looking looking = {
+        .left_out = {.io = io, .folder = path, .is_shard = is_npz, .probes = !shape}};
     enum dlb_io_kind kind;
     uint64_t n_bytes;
 

@@ -44,7 +44,7 @@ int dlb_npz_inflate(const struct dlb_npz_array *array, const struct dlb_zip_file
                     uint8_t **out, struct dlb_err *err);
 
 /* The file at `path`, or the only .npz file in the folder at `path`. Malloced. Adds what is left
- * out of the folder to *shape, unless it is NULL. */
+ * out of the folder to *shape. NULL: a probe asks. */
 int dlb_npz_path(const char *path, const struct dlb_io *io, char **out, struct dlb_shape *shape,
                  struct dlb_err *err);
 int dlb_npz_probe(const char *path, const struct dlb_io *io);

@@ -86,7 +86,7 @@ static int by_path(const void *a, const void *b)
 }
 
 static int list_files(struct dlb_tfr_list *list, const char *path, const struct dlb_io *io,
-                      struct dlb_err *err)
+                      bool probes, struct dlb_err *err)
 {
     enum dlb_io_kind kind;
     uint64_t n_bytes;
@@ -96,7 +96,8 @@ static int list_files(struct dlb_tfr_list *list, const char *path, const struct 
         return rc;
     if (kind != DLB_IO_DIR)
         return add(list, strdup(path), err);
-    list->left_out = (struct dlb_left_out){.io = io, .folder = path, .is_shard = is_shard};
+    list->left_out =
+        (struct dlb_left_out){.io = io, .folder = path, .is_shard = is_shard, .probes = probes};
     rc = io->list(path, visit, list, err);
     if (rc == DLB_OK && list->n > 1)
         qsort(list->shard, list->n, sizeof *list->shard, by_path);
@@ -149,7 +150,7 @@ int dlb_tfr_list_make(struct dlb_tfr_list *list, const char *path, const struct 
     struct scan scan = {.io = io, .list = list};
     pthread_t threads[SCAN_THREADS];
     uint32_t n_started = 0;
-    int rc = list_files(list, path, io, err);
+    int rc = list_files(list, path, io, false, err);
 
     if (rc != DLB_OK)
         return rc;
@@ -185,7 +186,7 @@ int dlb_tfr_probe(const char *path, const struct dlb_io *io)
     struct dlb_err ignored;
     uint64_t n_bytes;
     int likely = 0;
-    int rc = list_files(&list, path, io, &ignored);
+    int rc = list_files(&list, path, io, true, &ignored);
 
     for (uint32_t i = 0; rc == DLB_OK && i < list.n; i++) { /* a link may lead nowhere */
         if (dlb_tfr_open(&tfr, io, list.shard[i].path, SCAN_BLOCK_BYTES, &ignored) != DLB_OK)

@@ -101,14 +101,15 @@ static int add_named(struct dlb_tokens_files *files, const char *path, const str
 }
 
 static int list(struct dlb_tokens_files *files, const char *path, const struct dlb_io *io,
-                struct dlb_err *err)
+                bool probes, struct dlb_err *err)
 {
     enum dlb_io_kind kind;
     uint64_t n_bytes;
 
     if (io->stat(path, &kind, &n_bytes, err) != DLB_OK || kind != DLB_IO_DIR)
         return add_named(files, path, io, err);
-    files->left_out = (struct dlb_left_out){.io = io, .folder = path, .is_shard = is_shard};
+    files->left_out =
+        (struct dlb_left_out){.io = io, .folder = path, .is_shard = is_shard, .probes = probes};
     int rc = io->list(path, visit, files, err);
     if (rc == DLB_OK && files->n > 1)
         qsort(files->file, files->n, sizeof *files->file, by_path);
@@ -354,7 +355,7 @@ int dlb_tokens_find(struct dlb_tokens_files *files, const char *path, const stru
     uint32_t n_short = 0;
     uint64_t n_tokens = 0;
 
-    int rc = list(files, path, io, err);
+    int rc = list(files, path, io, false, err);
     for (uint32_t i = 0; rc == DLB_OK && i < files->n; i++)
         rc = open_file(files, &files->file[i], io, opts, err);
     if (rc == DLB_OK)
@@ -436,12 +437,8 @@ int dlb_tokens_probe(const char *path, const struct dlb_io *io)
         likely = probe_file(path, io);
         return likely == 5 ? 40 : likely; /* no other format reads a single .bin */
     }
-    if (list(&files, path, io, &ignored) == DLB_OK) {
-        uint32_t i = 0;
-        while (i + 1 < files.n && !exists(io, files.file[i].path))
-            i++; /* a link may lead nowhere */
-        likely = probe_file(files.file[i].path, io);
-    }
+    if (list(&files, path, io, true, &ignored) == DLB_OK)
+        likely = probe_file(files.file[0].path, io);
     dlb_tokens_free(&files);
     return likely;
 }

@@ -365,7 +365,7 @@ void dlb_wds_list_free(struct dlb_wds_list *list)
 static int probe_visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
 {
     (void)err;
-    bool found = entry->kind != DLB_IO_DIR && is_shard(entry->name);
+    bool found = entry->kind == DLB_IO_FILE && is_shard(entry->name);
     *(bool *)ctx |= found;
     return found ? DLB_END : DLB_OK;
 }

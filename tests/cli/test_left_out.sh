@@ -74,6 +74,39 @@ check() {
             unreadable "$format" "$ending" $wanted
         fi
     done
+    stale "$format" "$ending"
+    claimed "$format" "$ending" "$several"
+}
+
+# A link that leads nowhere and a pipe do not make a folder one of shards.
+stale() { # FORMAT ENDING
+    local what
+    has_module format "$1" && has_module format files || return
+    for what in link pipe; do
+        rm -rf stale
+        mkdir -p stale/cat
+        touch stale/cat/{1,2}.jpg
+        if [ $what = link ]; then ln -s /nowhere/b "stale/old.$2"; else mkfifo "stale/old.$2"; fi
+        run "$dlbench" inspect stale --json
+        expect_json "d['format'] == 'files' and d['samples'] == 2"
+    done
+}
+
+# A folder with a whole shard and such links is still its format's: opening it names a link.
+claimed() { # FORMAT ENDING CODE-OF-SEVERAL
+    local i
+    mv "$1/a.$2" whole
+    rm -f "$1"/*
+    mv whole "$1/m.$2"
+    for i in {10..29}; do ln -s /nowhere/b "$1/$i.$2"; done
+    case $1 in
+        webdataset | tfrecord)
+            run "$dlbench" inspect "$1" --json
+            expect_json "d['format'] == '$1' and d['samples'] == $samples"
+            odd "\\b10\\.$2"
+            ;;
+        *) expect_failed_at "${3:-E_NOT_FOUND}" "$1" "$dlbench" inspect "$1" --json ;;
+    esac
 }
 
 unreadable() { # FORMAT ENDING CODE
