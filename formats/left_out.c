@@ -103,8 +103,7 @@ static int look_below(struct dlb_left_out *left_out, const char *above, const ch
     if (!path)
         return dlb_fail_memory(err, above, strlen(above) + strlen(name) + 2);
     if (!dlb_same_file(path, left_out->folder)) {
-        bool may = depth <= MAX_DEPTH && left_out->n_looked < MAX_LOOKED;
-        rc = may ? left_out->io->list(path, visit_below, &below, &why) : DLB_END;
+        rc = depth <= MAX_DEPTH ? left_out->io->list(path, visit_below, &below, &why) : DLB_END;
         if (rc == DLB_E_NOMEM)
             *err = why;
         else if (rc != DLB_OK)
@@ -114,8 +113,31 @@ static int look_below(struct dlb_left_out *left_out, const char *above, const ch
     return rc;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Keeps the names that sort first, as many as can be looked into. The others count as unseen. */
+static int drop_below(struct dlb_left_out *left_out, struct dlb_err *err)
+{
+    int rc = DLB_OK;
+
+    qsort(left_out->below, left_out->n_below, sizeof *left_out->below, by_name);
+    while (rc == DLB_OK && left_out->n_below > MAX_LOOKED) {
+        char *name = left_out->below[--left_out->n_below];
+        rc = note(left_out, DLB_LEFT_OUT_UNSEEN, left_out->folder, name, err);
+        free(name);
+    }
+    return rc;
+}
+
 static int note_below(struct dlb_left_out *left_out, const char *name, struct dlb_err *err)
 {
+    int rc = left_out->n_below == (size_t)2 * MAX_LOOKED ? drop_below(left_out, err) : DLB_OK;
+
+    if (rc != DLB_OK)
+        return rc;
     if (left_out->n_below == left_out->cap_below) {
         size_t cap = left_out->cap_below ? left_out->cap_below * 2 : 16;
         char **grown = realloc(left_out->below, cap * sizeof *grown);
@@ -200,11 +222,6 @@ int dlb_left_out_see(struct dlb_left_out *left_out, const struct dlb_io_entry *e
     return DLB_OK;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int by_set(const void *a, const void *b)
 {
     const struct dlb_left_out_numbered *x = a, *y = b;
@@ -267,6 +284,15 @@ static void tell_missing(const struct dlb_left_out *left_out, struct dlb_shape *
                   numbers, n_sets > 1 ? ". Other numbered sets have gaps, too" : "");
 }
 
+/* A folder counts as an entry; beyond the limit it is only named. */
+static int look_into(struct dlb_left_out *left_out, const char *name, struct dlb_err *err)
+{
+    if (left_out->n_looked >= MAX_LOOKED)
+        return note(left_out, DLB_LEFT_OUT_UNSEEN, left_out->folder, name, err);
+    left_out->n_looked++;
+    return look_below(left_out, left_out->folder, name, 1, err);
+}
+
 void dlb_left_out_tell(struct dlb_left_out *left_out, struct dlb_shape *shape)
 {
     static const struct {
@@ -293,7 +319,7 @@ void dlb_left_out_tell(struct dlb_left_out *left_out, struct dlb_shape *shape)
     if (left_out->n_below > 1)
         qsort(left_out->below, left_out->n_below, sizeof *left_out->below, by_name);
     for (size_t i = 0; i < left_out->n_below; i++)
-        (void)look_below(left_out, left_out->folder, left_out->below[i], 1, &ignored);
+        (void)look_into(left_out, left_out->below[i], &ignored);
     for (int i = 0; i < DLB_LEFT_OUT_KINDS; i++)
         if (left_out->n[i])
             dlb_shape_odd(shape, "%llu %s: the first is %.*s%s", (unsigned long long)left_out->n[i],

@@ -44,9 +44,9 @@ struct dlb_left_out {
     char *first[DLB_LEFT_OUT_KINDS]; /* the path that sorts first */
     struct dlb_left_out_numbered *numbered;
     size_t n_numbered, cap_numbered;
-    char **below; /* names of folders below */
+    char **below; /* names of folders below, at least of those that are looked into */
     size_t n_below, cap_below;
-    uint32_t n_looked; /* entries of these */
+    uint32_t n_looked; /* these and their entries */
 };
 
 enum dlb_entry_role {
@@ -60,7 +60,7 @@ int dlb_left_out_see(struct dlb_left_out *left_out, const struct dlb_io_entry *e
                      enum dlb_entry_role *role, struct dlb_err *err);
 
 /* After the listing, if the data set opens: looks into folders below, four levels deep and up to
- * 1,024 entries in all, which a probe need not do. Then adds a sentence for each kind to
+ * 1,024 folders and files in all, which a probe need not do. Then adds a sentence for each kind to
  * shape->odd, and one for numbers that are missing. */
 void dlb_left_out_tell(struct dlb_left_out *left_out, struct dlb_shape *shape);
 

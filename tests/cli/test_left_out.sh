@@ -133,10 +133,24 @@ expect_failed_at() { # CODE PATH CMD...
     expect_err "$path"
 }
 
+# However many folders lie below, opening looks into the first 1,024 of them: the others cost no call.
+many() { # N-FOLDERS N-UNSEEN FIRST-UNSEEN
+    mkdir -p many/f00001/in
+    (cd many && seq -f 'f%05g' "$1" | xargs mkdir -p && cp ../npz/m.npz a.npz && cp a.npz f00001/in)
+    run "$dlbench" inspect many --json
+    expect_exit 0
+    odd '^1 shard .*\bmany/f00001/in/a\.npz\b'
+    if [ "$2" -eq 0 ]; then expect_json "d['n_odd'] == 1"; else odd "^$2 .*\\bmany/f$3\\b"; fi
+}
+
 check webdataset tar ''
 check tfrecord tfrecord ''
 check tokens bin ''
 check hdf5 h5 E_HDF5_SEVERAL_FILES
 check npz npz E_DATASET_SEVERAL_FILES
+if has_module format npz; then
+    many 1022 0
+    many 2100 1078 01023
+fi
 
 finish
