@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 enum { MAX_DEPTH = 4, MAX_LOOKED = 1024, NUMBER_DIGITS = 5, SHOWN_BYTES = 240 };
 
@@ -91,6 +92,18 @@ static int visit_below(void *ctx, const struct dlb_io_entry *entry, struct dlb_e
                : DLB_OK;
 }
 
+/* Links and other file systems are not entered: what lies there may have no end, or not answer. */
+static bool may_enter(const struct dlb_left_out *left_out, const char *path, bool *is_link)
+{
+    struct stat folder, below;
+    bool known = lstat(path, &below) == 0;
+
+    *is_link = known && S_ISLNK(below.st_mode);
+    if (*is_link)
+        return false;
+    return !known || stat(left_out->folder, &folder) != 0 || folder.st_dev == below.st_dev;
+}
+
 /* A link back to the data set's folder has nothing that is not read. */
 static int look_below(struct dlb_left_out *left_out, const char *above, const char *name,
                       unsigned depth, struct dlb_err *err)
@@ -102,8 +115,9 @@ static int look_below(struct dlb_left_out *left_out, const char *above, const ch
 
     if (!path)
         return dlb_fail_memory(err, above, strlen(above) + strlen(name) + 2);
-    if (!dlb_same_file(path, left_out->folder)) {
-        rc = depth <= MAX_DEPTH ? left_out->io->list(path, visit_below, &below, &why) : DLB_END;
+    bool is_link, enter = may_enter(left_out, path, &is_link) && depth <= MAX_DEPTH;
+    if (!is_link || !dlb_same_file(path, left_out->folder)) {
+        rc = enter ? left_out->io->list(path, visit_below, &below, &why) : DLB_END;
         if (rc == DLB_E_NOMEM)
             *err = why;
         else if (rc != DLB_OK)

@@ -25,7 +25,7 @@ enum dlb_left_out_kind {
     DLB_LEFT_OUT_UNFINISHED, /* "a.tar.part" */
     DLB_LEFT_OUT_FOLDER,     /* a folder that is named as a shard */
     DLB_LEFT_OUT_BELOW,      /* shards in folders below */
-    DLB_LEFT_OUT_UNSEEN,     /* folders below that could not be looked through to their end */
+    DLB_LEFT_OUT_UNSEEN,     /* folders below that were not looked through to their end */
     DLB_LEFT_OUT_KINDS,
 };
 
@@ -60,8 +60,9 @@ int dlb_left_out_see(struct dlb_left_out *left_out, const struct dlb_io_entry *e
                      enum dlb_entry_role *role, struct dlb_err *err);
 
 /* After the listing, if the data set opens: looks into folders below, four levels deep and up to
- * 1,024 folders and files in all, which a probe need not do. Then adds a sentence for each kind to
- * shape->odd, and one for numbers that are missing. */
+ * 1,024 folders and files in all, which a probe need not do. It enters neither links nor other file
+ * systems. Then adds a sentence for each kind to shape->odd, and one for numbers that are missing.
+ */
 void dlb_left_out_tell(struct dlb_left_out *left_out, struct dlb_shape *shape);
 
 void dlb_left_out_free(struct dlb_left_out *left_out);

@@ -143,6 +143,31 @@ many() { # N-FOLDERS N-UNSEEN FIRST-UNSEEN
     if [ "$2" -eq 0 ]; then expect_json "d['n_odd'] == 1"; else odd "^$2 .*\\bmany/f$3\\b"; fi
 }
 
+# Links to folders and other file systems are named, not looked into: links may lead out of the data set, into a loop, or to what is
+# counted anyway.
+linked() {
+    rm -rf linked
+    mkdir -p linked/a/in outside
+    cp npz/m.npz linked/a.npz
+    cp npz/m.npz linked/a/t.npz
+    cp npz/m.npz outside/u.npz
+    ln -s . linked/self
+    ln -s ../.. linked/a/in/up
+    ln -s a linked/b
+    ln -s "$PWD/outside" linked/c
+    ln -s ../../../outside linked/a/in/out
+    run "$dlbench" inspect linked --json
+    expect_exit 0
+    expect_json "d['n_odd'] == 2"
+    odd '^1 shard .*\blinked/a/t\.npz\b'
+    odd '^3 .*\blinked/a/in/out\b'
+    if unshare --mount sh -c 'mount -t tmpfs none linked/a/in' 2>/dev/null; then
+        run unshare --mount sh -c 'mount -t tmpfs none linked/a/in && cp linked/a.npz linked/a/in && exec "$@"' sh "$dlbench" inspect linked --json
+        odd '^1 shard .*\blinked/a/t\.npz\b'
+        odd '^3 .*\blinked/a/in\b'
+    fi
+}
+
 check webdataset tar ''
 check tfrecord tfrecord ''
 check tokens bin ''
@@ -151,6 +176,7 @@ check npz npz E_DATASET_SEVERAL_FILES
 if has_module format npz; then
     many 1022 0
     many 2100 1078 01023
+    linked
 fi
 
 finish
