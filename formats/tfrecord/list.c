@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* One block holds the heads of several small records. The threads hide a disk's latency. */
-enum { SCAN_BLOCK_BYTES = 4096, SCAN_THREADS = 8 };
+enum { SCAN_BLOCK_BYTES = 4096, SCAN_THREADS = 8, MAX_PROBED = 8 };
 
 static bool ends_with(const char *name, const char *end)
 {
@@ -178,7 +178,8 @@ void dlb_tfr_list_free(struct dlb_tfr_list *list)
     *list = (struct dlb_tfr_list){.n = 0};
 }
 
-/* Other data have a length with a valid CRC only by accident, 1 in 2^32. */
+/* Other data have a length with a valid CRC only by accident, 1 in 2^32. Asks the first shard that
+ * opens, of a few. */
 int dlb_tfr_probe(const char *path, const struct dlb_io *io)
 {
     struct dlb_tfr_list list = {.n = 0};
@@ -188,7 +189,7 @@ int dlb_tfr_probe(const char *path, const struct dlb_io *io)
     int likely = 0;
     int rc = list_files(&list, path, io, true, &ignored);
 
-    for (uint32_t i = 0; rc == DLB_OK && i < list.n; i++) { /* a link may lead nowhere */
+    for (uint32_t i = 0; rc == DLB_OK && i < list.n && i < MAX_PROBED; i++) {
         if (dlb_tfr_open(&tfr, io, list.shard[i].path, SCAN_BLOCK_BYTES, &ignored) != DLB_OK)
             continue;
         likely = dlb_tfr_look(&tfr, &n_bytes, &ignored) == DLB_OK ? 95 : 0;

@@ -367,6 +367,39 @@ static void other_things(void **state)
     }
 }
 
+static uint32_t n_opened;
+
+static int refusing_open(const char *path, int64_t *handle, struct dlb_err *err)
+{
+    n_opened++;
+    *handle = -1;
+    return dlb_fail(err, DLB_ERR_PERMISSION, path, DLB_NO_OFFSET, "opening");
+}
+
+/* Links that lead nowhere cost a probe nothing; of shards that do not open it tries a few. */
+static void probes_a_few(void **state)
+{
+    const struct dlb_format *format = dlb_format_by_name("tfrecord");
+    struct dlb_io io = dlb_io_posix;
+    char name[32];
+
+    (void)state;
+    io.open = refusing_open;
+    for (int i = 0; i < 30; i++) {
+        (void)snprintf(name, sizeof name, "a%02d.tfrecord", i);
+        assert_int_equal(symlink("/nowhere/x", folder_path(name)), 0);
+    }
+    assert_int_equal(format->probe(folder, &io), 0);
+    assert_int_equal(n_opened, 0);
+    for (uint64_t i = 0; i < 30; i++) {
+        (void)snprintf(name, sizeof name, "b%02d.tfrecord", (int)i);
+        write_shard(name, i, 1);
+    }
+    assert_true(format->probe(folder, &dlb_io_posix) > 90);
+    assert_int_equal(format->probe(folder, &io), 0);
+    assert_in_range(n_opened, 1, 8);
+}
+
 static void generated(void **state)
 {
     struct dlb_tfr_opts opts = {
@@ -414,6 +447,7 @@ int main(void)
         TEST(huge_lengths),
         TEST(changed_meanwhile),
         TEST(other_things),
+        TEST(probes_a_few),
         TEST(generated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

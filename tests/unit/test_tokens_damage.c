@@ -221,11 +221,36 @@ static void megatron(void **state)
     free(good);
 }
 
+static uint32_t n_asked;
+
+static int counting_stat(const char *path, enum dlb_io_kind *kind, uint64_t *n_bytes,
+                         struct dlb_err *err)
+{
+    n_asked++;
+    return dlb_io_posix.stat(path, kind, n_bytes, err);
+}
+
+/* A probe does not ask after each link that leads nowhere. */
+static void stale_links(void **state)
+{
+    struct dlb_io io = dlb_io_posix;
+    char name[32];
+
+    (void)state;
+    io.stat = counting_stat;
+    for (int i = 0; i < 30; i++) {
+        (void)snprintf(name, sizeof name, "a%02d.npy", i);
+        assert_int_equal(symlink("/nowhere/x", folder_path(name)), 0);
+    }
+    assert_int_equal(dlb_tokens_probe(folder, &io), 0);
+    assert_in_range(n_asked, 0, 8);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        TEST(raw), TEST(other_accesses), TEST(llmc), TEST(npy), TEST(megatron),
+        TEST(raw), TEST(other_accesses), TEST(llmc), TEST(npy), TEST(megatron), TEST(stale_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
