@@ -74,37 +74,40 @@ static int keep_open(struct webdataset *ds, struct dlb_err *err)
     return DLB_OK;
 }
 
+static int fail_members(const struct dlb_wds_shard *shard, uint64_t n, const char *first,
+                        const char *why, struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_ERR_DATASET_EMPTY, shard->path, DLB_NO_OFFSET,
+                    "holds no samples: names of its %llu members, the first is \"%.*s\", %s",
+                    (unsigned long long)n, DLB_CUT(first, 60), why);
+}
+
 /* Why there is no sample: the first shard that cannot be read, or else the first whose members are
  * left out. */
 static int fail_empty(const struct dlb_wds_list *list, struct dlb_err *err)
 {
-    const struct dlb_wds_shard *nameless = NULL, *meta = NULL;
+    const struct dlb_wds_shard *bad = NULL, *nameless = NULL, *meta = NULL;
 
     for (uint32_t i = list->n_shards; i-- > 0;) {
         const struct dlb_wds_shard *shard = &list->shards[i];
+        bad = shard->problem.status != DLB_OK ? shard : bad;
         nameless = shard->left_out.n_nameless > 0 ? shard : nameless;
         meta = shard->left_out.n_meta > 0 ? shard : meta;
     }
-    for (uint32_t i = 0; i < list->n_shards; i++)
-        if (list->shards[i].problem.status != DLB_OK) {
-            *err = list->shards[i].problem;
-            return (int)err->status;
-        }
+    if (bad) {
+        *err = bad->problem;
+        return (int)err->status;
+    }
     if (nameless)
-        return dlb_fail(err, DLB_ERR_DATASET_EMPTY, nameless->path, DLB_NO_OFFSET,
-                        "holds no samples: names of its %llu members have no dot, the first is "
-                        "\"%.*s\". A sample's key ends at the dot and its field follows, as in "
-                        "000001.jpg: name them so",
-                        (unsigned long long)nameless->left_out.n_nameless,
-                        DLB_CUT(nameless->left_out.nameless, 60));
-    if (meta)
-        return dlb_fail(err, DLB_ERR_DATASET_EMPTY, meta->path, DLB_NO_OFFSET,
-                        "holds no samples: names of its %llu members begin with a __name__, which "
-                        "webdataset leaves out; the first is \"%.*s\". Pack them under another "
-                        "name",
-                        (unsigned long long)meta->left_out.n_meta,
-                        DLB_CUT(meta->left_out.meta, 60));
-    return DLB_OK;
+        return fail_members(nameless, nameless->left_out.n_nameless, nameless->left_out.nameless,
+                            "have no dot. A sample's key ends at the dot and its field follows, "
+                            "as in 000001.jpg: name them so",
+                            err);
+    return meta ? fail_members(meta, meta->left_out.n_meta, meta->left_out.meta,
+                               "begin with a __name__, which webdataset leaves out: pack them "
+                               "under another name",
+                               err)
+                : DLB_OK;
 }
 
 static int webdataset_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,

@@ -19,13 +19,14 @@ enum { LOOK_SHARDS = 8, LOOK_SAMPLES = 64, LOOK_BLOCK_BYTES = 4096 };
 int dlb_wds_told_check(const struct dlb_wds_shard *shard, const struct dlb_wds_read *read,
                        bool ended, struct dlb_err *err)
 {
+    if (!shard->told)
+        return DLB_OK;
     bool fits = read->n_samples <= shard->n_samples && read->n_bytes <= shard->n_bytes &&
                 read->max_sample_bytes <= shard->max_sample_bytes;
-
     if (ended)
         fits = fits && read->n_samples == shard->n_samples && read->n_bytes == shard->n_bytes &&
                read->max_sample_bytes == shard->max_sample_bytes;
-    if (fits || !shard->told)
+    if (fits)
         return DLB_OK;
     const char *slash = strrchr(shard->path, '/'), *name = slash ? slash + 1 : shard->path;
     char *manifest = NULL;

@@ -244,11 +244,11 @@ static void gather_accounts(const struct dlb_reps *reps, struct dlb_evidence *e)
 static void gather_lost(const struct dlb_reps *reps, const struct dlb_cell_result *shown,
                         struct dlb_evidence *e)
 {
-    const struct dlb_workers_result *workers = &dlb_reps_skipped(reps, shown)->workers;
-    struct dlb_lost lost = dlb_reps_lost(reps);
-    e->n_lost = lost.n;
-    e->n_lost_of = lost.of;
-    e->n_cut_shards = lost.unknown ? workers->n_cut_shards : 0;
+    struct dlb_skipped skipped = dlb_reps_skipped(reps, shown);
+    const struct dlb_workers_result *workers = &skipped.named->workers;
+    e->n_lost = skipped.lost.n;
+    e->n_lost_of = skipped.lost.of;
+    e->n_cut_shards = skipped.lost.unknown ? skipped.n_cut_shards : 0;
     e->first_lost = workers->n_skipped_named > 0 ? workers->skipped[0] : NULL;
 }
 

@@ -7,11 +7,14 @@
 #include "scenarios/cell/cell_result.h"
 
 /* Of all repetitions together: one that skips nothing may stand for those that do. */
-struct dlb_lost dlb_reps_lost(const struct dlb_reps *reps);
-
-/* The repetition whose skipped samples are named: `shown` if it skipped any or no other did, else
- * the first that did. */
-const struct dlb_cell_result *dlb_reps_skipped(const struct dlb_reps *reps,
-                                               const struct dlb_cell_result *shown);
+struct dlb_skipped {
+    struct dlb_lost lost;
+    uint64_t n_samples, n_cut_shards; /* DLB_NOT_MEASURED: no repetition counted them */
+    /* The repetition whose skipped samples are named: the one that is shown if it skipped any or no
+     * other did, else the first that did. */
+    const struct dlb_cell_result *named;
+};
+struct dlb_skipped dlb_reps_skipped(const struct dlb_reps *reps,
+                                    const struct dlb_cell_result *shown);
 
 #endif

@@ -65,7 +65,7 @@ static void note_skipped(const struct dlb_reps *reps, const struct dlb_cell_resu
                          uint32_t number, json_t *notes)
 {
     char text[200];
-    const struct dlb_cell_result *rep = dlb_reps_skipped(reps, shown);
+    const struct dlb_cell_result *rep = dlb_reps_skipped(reps, shown).named;
     bool named = rep->workers.n_skipped_named > 0;
     if (dlb_skipped_text(rep, text, sizeof(text)))
         dlb_note(notes, DLB_NOTE_SAMPLES_SKIPPED, "cell %u%s: %s%s%s", number,

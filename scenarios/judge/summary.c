@@ -187,22 +187,13 @@ static void put_shown(json_t *out, const json_t *rep)
 static void put_skipped(json_t *out, const struct dlb_reps *reps,
                         const struct dlb_cell_result *shown)
 {
-    const struct dlb_cell_result *named = dlb_reps_skipped(reps, shown);
-    struct dlb_lost lost = dlb_reps_lost(reps);
-    uint64_t n_skipped = shown->workers.n_skipped, n_cut = shown->workers.n_cut_shards;
-    for (uint32_t i = 0; i < reps->n; i++) {
-        const struct dlb_cell_result *rep = &reps->rep[i];
-        if (rep == shown)
-            continue;
-        n_skipped = dlb_count_or_zero(n_skipped) + dlb_count_or_zero(rep->workers.n_skipped);
-        n_cut = dlb_count_or_zero(n_cut) + dlb_count_or_zero(rep->workers.n_cut_shards);
-    }
-    dlb_json_put(out, "skipped_samples", dlb_json_u64_or_null(n_skipped));
-    dlb_json_put(out, "skipped_frac", dlb_json_real_or_null(dlb_lost_frac(&lost)));
-    dlb_json_put(out, "cut_shards", dlb_json_u64_or_null(n_cut));
-    if (named == shown)
+    struct dlb_skipped skipped = dlb_reps_skipped(reps, shown);
+    dlb_json_put(out, "skipped_samples", dlb_json_u64_or_null(skipped.n_samples));
+    dlb_json_put(out, "skipped_frac", dlb_json_real_or_null(dlb_lost_frac(&skipped.lost)));
+    dlb_json_put(out, "cut_shards", dlb_json_u64_or_null(skipped.n_cut_shards));
+    if (skipped.named == shown)
         return;
-    json_t *rep = dlb_cell_result_to_json(named), *names = json_object_get(rep, "skipped");
+    json_t *rep = dlb_cell_result_to_json(skipped.named), *names = json_object_get(rep, "skipped");
     if (names)
         dlb_json_put(out, "skipped", json_incref(names));
     json_decref(rep);

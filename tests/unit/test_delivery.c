@@ -282,8 +282,9 @@ static void test_skipped_in_one_repetition(void **state)
     const struct dlb_judged_cell *cell = &t.j.cells[0];
     const struct dlb_lost shown = dlb_cell_result_lost(cell->shown);
     assert_int_equal(shown.n, 0);
-    const struct dlb_lost lost = dlb_reps_lost(&t.results.cells[0]);
-    assert_true(fabs(dlb_lost_frac(&lost) - 0.1) < 1e-9);
+    const struct dlb_skipped all = dlb_reps_skipped(&t.results.cells[0], cell->shown);
+    assert_true(fabs(dlb_lost_frac(&all.lost) - 0.1) < 1e-9);
+    assert_int_equal(all.n_samples, 30);
     assert_int_equal(cell->verdict.severity, DLB_SEVERITY_WARN);
     assert_non_null(strstr(cell->verdict.text, "30 of 300"));
     bool noted = false;
