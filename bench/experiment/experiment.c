@@ -5,6 +5,7 @@
 #include "bench/cli/together.h"
 #include "bench/cli/version.h"
 #include "bench/experiment/compared.h"
+#include "bench/experiment/conclude.h"
 #include "bench/experiment/preview.h"
 #include "bench/experiment/result.h"
 #include "bench/experiment/resume.h"
@@ -18,6 +19,7 @@
 #include "core/base/mem.h"
 #include "core/base/say.h"
 #include "core/host/osacct.h"
+#include "scenarios/judge/judged.h"
 #include "scenarios/judge/summary.h"
 #include "scenarios/plan/devices.h"
 #include "scenarios/ranks/team.h"
@@ -212,15 +214,6 @@ static struct dlb_tell telling(struct experiment *x)
                              .kept = &x->resume.kept};
 }
 
-static uint32_t count(const struct experiment *x, const struct dlb_judgement *j,
-                      enum dlb_cell_status status)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < x->plan.n_cells; i++)
-        n += j->cells[i].status == status;
-    return n;
-}
-
 /* Before anything ran. */
 static uint32_t n_skipped(const struct dlb_plan *plan)
 {
@@ -234,8 +227,9 @@ static uint32_t n_skipped(const struct dlb_plan *plan)
 static json_t *build(const struct experiment *x, bool unfinished, struct dlb_judgement *judgement)
 {
     x->scenario->judge(&x->plan, &x->results, x->n_cpus, judgement);
-    bool failed = dlb_results_n_failed(&x->results) > 0 || count(x, judgement, DLB_CELL_FAILED) > 0;
-    bool cut = count(x, judgement, DLB_CELL_SKIPPED) > n_skipped(&x->plan);
+    bool failed =
+        dlb_results_n_failed(&x->results) > 0 || dlb_judged_count(judgement, DLB_CELL_FAILED) > 0;
+    bool cut = dlb_judged_count(judgement, DLB_CELL_SKIPPED) > n_skipped(&x->plan);
     struct dlb_summary in = {
         .command = x->scenario->name,
         .arguments = dlb_resume_arguments(&x->resume, x->arguments),
@@ -310,85 +304,6 @@ static int execute(struct experiment *x, struct dlb_err *err)
     return dlb_runner_execute(&runner, &x->plan, &x->results, err);
 }
 
-/* " [E_...]" behind a message, where the cell has a code. */
-static const char *code_text(const struct dlb_judged_cell *cell, char *text, size_t n_text)
-{
-    text[0] = '\0';
-    if (cell->code < DLB_N_CODES)
-        (void)snprintf(text, n_text, " [%s]", dlb_code_name(cell->code));
-    return text;
-}
-
-/* Says which cells failed; the exit code where none is ok, else DLB_EXIT_OK. */
-static int conclude_cells(const struct experiment *x, const struct dlb_judgement *j)
-{
-    uint32_t n_failed = count(x, j, DLB_CELL_FAILED), first = 0;
-    char code[64], name[64];
-    if (n_failed == 0)
-        return DLB_EXIT_OK;
-    while (j->cells[first].status != DLB_CELL_FAILED)
-        first++;
-    const struct dlb_judged_cell *cell = &j->cells[first];
-    (void)code_text(cell, code, sizeof(code));
-    if (count(x, j, DLB_CELL_OK) == 0) {
-        dlb_say(stderr, "dlbench: %s: %s%s",
-                n_failed > 1 ? "every cell failed, the first with" : "the run failed", cell->reason,
-                code);
-        if (x->results.interrupted)
-            return DLB_EXIT_INTERRUPTED;
-        return cell->error == DLB_E_CONFIG || cell->error == DLB_E_MISSING ? DLB_EXIT_USAGE
-                                                                           : DLB_EXIT_FAILED;
-    }
-    dlb_say(stderr, "dlbench: partial: %u of %u cells failed, the first (%s): %s%s", n_failed,
-            x->plan.n_cells, dlb_watch_cell_name(&x->plan, first, name, sizeof(name)), cell->reason,
-            code);
-    return DLB_EXIT_OK;
-}
-
-/* Whether a lost process fails the experiment, even if every cell has its figures. */
-static bool fails(const struct experiment *x)
-{
-    return x->scenario->all_or_nothing && dlb_results_n_failed(&x->results) > 0;
-}
-
-/* Reports what went wrong, and picks the exit code. */
-static int conclude(const struct experiment *x, const struct dlb_judgement *j)
-{
-    uint32_t n_lost = dlb_results_n_untold(&x->results, j);
-    int code = conclude_cells(x, j);
-    if (code)
-        return code;
-    if (x->results.interrupted) {
-        dlb_result_say_interrupted(&x->folder);
-        dlb_result_say_resume(&x->folder, x->args, x->scenario->name);
-        return DLB_EXIT_INTERRUPTED;
-    }
-    if (n_lost > 0 && count(x, j, DLB_CELL_FAILED) == 0)
-        dlb_say(stderr,
-                "dlbench: partial: %u process%s beside the cells' own failed; the notes of the "
-                "result say which",
-                n_lost, n_lost == 1 ? "" : "es");
-    if (x->plan.n_cells > 0 && count(x, j, DLB_CELL_SKIPPED) == x->plan.n_cells)
-        dlb_say(stderr, "dlbench: nothing was measured: %s", j->cells[0].reason);
-    if (j->no_answer || count(x, j, DLB_CELL_OK) == 0)
-        return DLB_EXIT_FAILED;
-    return fails(x) ? DLB_EXIT_FAILED : DLB_EXIT_OK;
-}
-
-/* The result is there, but not all that was promised: that is not a success. */
-static int tell_spared(const struct experiment *x, const struct dlb_err *told)
-{
-    if (!x->folder.spared.is)
-        return DLB_EXIT_OK;
-    const struct dlb_err *why = &x->folder.spared.why;
-    if (!told || why->sys_errno == 0 || told->sys_errno != why->sys_errno)
-        (void)dlb_print_err(why);
-    dlb_say_note("the result is whole without its page; `dlbench report RESULT --format html` "
-                 "makes the page from %s/summary.json",
-                 x->folder.written);
-    return DLB_EXIT_FAILED;
-}
-
 static int report(struct experiment *x, int ran, struct dlb_err *err)
 {
     struct dlb_judgement judgement;
@@ -401,14 +316,16 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     if (x->args->trace) /* the timeline may take memory and space that the result needs */
         dlb_result_save(&x->folder, doc);
     int traced = dlb_traced_finish(x->args, &x->folder, &judgement, doc);
-    enum dlb_result_part part = count(x, &judgement, DLB_CELL_OK) == 0      ? DLB_RESULT_NOTHING
-                                : ran || x->results.interrupted || fails(x) ? DLB_RESULT_PART
-                                                                            : DLB_RESULT_WHOLE;
+    enum dlb_result_part part =
+        dlb_judged_count(&judgement, DLB_CELL_OK) == 0 ? DLB_RESULT_NOTHING
+        : ran || x->results.interrupted || dlb_experiment_fails(x->scenario, &x->results)
+            ? DLB_RESULT_PART
+            : DLB_RESULT_WHOLE;
     int written = dlb_result_finish(&x->folder, x->environment, doc, part, &late);
     bool told = ran && written && err->sys_errno != 0 && err->sys_errno == late.sys_errno;
     int code = written && !told ? dlb_print_err(&late) : DLB_EXIT_OK;
     if (!written)
-        code = tell_spared(x, ran ? err : NULL);
+        code = dlb_conclude_spared(&x->folder, ran ? err : NULL);
     if (written == DLB_E_CANCELLED) /* the result that was there is kept; conclude() says why */
         code = DLB_EXIT_OK;
     bool ended = !ran && !x->results.interrupted && (!written || written == DLB_E_CANCELLED);
@@ -418,7 +335,14 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
         dlb_result_say_resume(&x->folder, x->args, x->scenario->name);
     dlb_result_print(doc, written ? NULL : x->folder.written, x->args);
     (void)fflush(stdout);
-    int concluded = conclude(x, &judgement);
+    const struct dlb_conclude how = {
+        .args = x->args,
+        .scenario = x->scenario,
+        .plan = &x->plan,
+        .results = &x->results,
+        .folder = &x->folder,
+    };
+    int concluded = dlb_conclude(&how, &judgement);
     code = ran ? DLB_EXIT_FAILED : code ? code : concluded ? concluded : ruled ? ruled : traced;
     code = dlb_rules_conclude(x->args, doc, code);
     json_decref(doc);

@@ -12,6 +12,7 @@
 #include "core/base/say.h"
 #include "core/base/units.h"
 #include "formats/convert/convert.h"
+#include "formats/element.h"
 #include "scenarios/ranks/team_convert.h"
 #include "scenarios/spec/spec.h"
 
@@ -311,6 +312,17 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
     return rc;
 }
 
+/* What the source's samples are numbers of, if the target does not say so; or NULL. */
+static const char *lost_numbers(const struct conversion *c)
+{
+    enum dlb_element from = (enum dlb_element)c->ds.shape.element;
+    enum dlb_element to = (enum dlb_element)c->done.element;
+
+    bool bytes = from == DLB_ELEMENT_NONE || from == DLB_ELEMENT_U8;
+
+    return bytes || from == to ? NULL : dlb_element_name(from);
+}
+
 static void print_text(const struct conversion *c, const struct dlb_args *args)
 {
     char samples[40], bytes[40], duration[40], count[40];
@@ -335,6 +347,9 @@ static void print_text(const struct conversion *c, const struct dlb_args *args)
     if (c->done.n_unlabelled)
         dlb_say(stdout, "  unlabelled: %s samples, as in the source",
                 dlb_count_text((double)c->done.n_unlabelled, count, sizeof count));
+    if (lost_numbers(c))
+        dlb_say(stdout, "  numbers: the source's are %s; the target holds them as bytes alone",
+                lost_numbers(c));
     if (c->done.n_forgotten_keys)
         dlb_say(
             stdout,
@@ -360,8 +375,7 @@ static json_t *document(const struct conversion *c, const struct dlb_args *args)
 {
     return dlb_json_made(json_pack(
         "{s:s, s:o, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:i, "
-        "s:o, "
-        "s:f}",
+        "s:o, s:s?, s:f}",
         "command", "convert", "source", dlb_json_safe_text(args->path), "source_format",
         c->ds.format->name, "path", dlb_json_safe_text(args->target), "format", args->format,
         "samples", (json_int_t)c->done.n_samples, "bytes", (json_int_t)c->done.n_bytes, "verified",
@@ -371,7 +385,7 @@ static json_t *document(const struct conversion *c, const struct dlb_args *args)
         "damaged_samples", count_json(c->done.n_damaged), "damaged",
         named_json(&c->watched.damaged), "left_out_tokens", count_json(c->ds.shape.n_left_tokens),
         "forgotten_keys", (json_int_t)c->done.n_forgotten_keys, "n_odd", (int)c->ds.shape.n_odd,
-        "odd", dlb_odd_json(&c->ds.shape), "seconds", c->seconds));
+        "odd", dlb_odd_json(&c->ds.shape), "numbers_lost", lost_numbers(c), "seconds", c->seconds));
 }
 
 static int run(const struct dlb_args *args)
@@ -420,7 +434,8 @@ const struct dlb_verb dlb_verb_convert = {
         "folders are not kept. Nor are names of samples: keys (webdataset's __key__, LMDB's) and "
         "file names become running numbers. A sample of several fields becomes several files of "
         "one name. Tokens become windows one after the other, unless tokens.sampling names another "
-        "way; how many do not fill a last window is said.\n\n"
+        "way; how many do not fill a last window is said. Rows of numbers become rows of one "
+        "dimension; hdf5 alone keeps their type, if all have one size.\n\n"
         "Nothing is made up: samples without labels get none, a sample without a payload is "
         "refused, and so is a source in which only some samples have labels, unless TARGET is "
         "webdataset. Two samples of one key in a shard, or members of a sample that are not "
@@ -434,7 +449,8 @@ const struct dlb_verb dlb_verb_convert = {
         "With --json: command, source, source_format, path, format, samples, bytes, verified, "
         "unlabelled, skipped_samples, cut_shards, skipped (the first of them), left_out_tokens "
         "(null: not counted), forgotten_keys (too many to compare with later shards' keys), n_odd, "
-        "odd (the first 16 of them), seconds.",
+        "odd (the first 16 of them), numbers_lost (their type, where TARGET does not keep it), "
+        "seconds.",
     .flags = DLB_FLAG_RANKS | DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_PATH | DLB_FLAG_TARGET |
              DLB_FLAG_QUIET,
     .examples = {"dlbench convert photos photos.shards --format webdataset",

@@ -37,6 +37,7 @@ static int verify(struct dlb_convert_state *state, struct dlb_err *err)
 
     if (rc != DLB_OK)
         return rc;
+    state->out->element = ds.shape.element;
     const struct dlb_convert_range all = {0, ds.shape.n_samples};
     rc = dlb_convert_read_back(state, &ds, all, err);
     dlb_dataset_close(&ds);

@@ -68,6 +68,7 @@ struct dlb_converted {
     uint64_t
         n_damaged;             /* written, with an image or a clip that is damaged
                                   (formats/convert/damage.h);        DLB_NOT_COUNTED: this build cannot tell */
+    uint32_t element;          /* enum dlb_element of the target's samples, as it was read back */
     uint64_t n_forgotten_keys; /* not compared with later shards' keys: formats/convert/check.h */
 };
 

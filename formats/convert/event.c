@@ -1,6 +1,7 @@
 #include "formats/convert/event.h"
 
 #include "core/base/told.h"
+#include "formats/element.h"
 
 bool dlb_convert_told_makes_sense(const struct dlb_convert_told *told)
 {
@@ -14,6 +15,7 @@ bool dlb_converted_makes_sense(const struct dlb_converted *converted)
 {
     uint64_t n = converted->n_samples;
 
-    return converted->n_verified <= n && converted->n_unlabelled <= n &&
+    return converted->element <= DLB_ELEMENT_F64 && converted->n_verified <= n &&
+           converted->n_unlabelled <= n &&
            (converted->n_damaged <= n || converted->n_damaged == DLB_NOT_COUNTED);
 }

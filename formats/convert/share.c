@@ -308,6 +308,7 @@ static int read_back(struct dlb_convert_state *state, struct dlb_convert_step *s
     step->phase = DLB_CONVERT_CHECK;
     step->seen = data_of(&ds.shape);
     step->fields = state->fields;
+    state->out->element = ds.shape.element;
     dlb_dataset_close(&ds);
     rc = how->together(how->watch->ctx, step, err);
     for (uint32_t i = 0; rc == DLB_OK && i < how->n_processes; i++)

@@ -17,6 +17,15 @@ bool dlb_is_judged(const struct dlb_judged_cell *cell)
            (verdict->klass != DLB_V_INCOMPLETE || verdict->unexplained);
 }
 
+uint32_t dlb_judged_count(const struct dlb_judgement *j, enum dlb_cell_status status)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < j->n_cells; i++)
+        n += j->cells[i].status == status;
+    return n;
+}
+
 double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell)
 {
     const struct dlb_cell_result *shown = cell->shown;

@@ -14,6 +14,8 @@ bool dlb_is_measured(const struct dlb_judged_cell *cell);
  * HARNESS-BOUND. */
 bool dlb_is_judged(const struct dlb_judged_cell *cell);
 
+uint32_t dlb_judged_count(const struct dlb_judgement *j, enum dlb_cell_status status);
+
 /* Bytes per sample times samples per second. Workers also read before the window and ahead of
  * it, so their bytes cannot be divided by the window's time. NaN without a window. */
 double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell);

@@ -236,6 +236,26 @@ converted whole.bin webdataset 2 --from tokens --set tokens.layout=raw --set tok
 expect_json 'd["left_out_tokens"] == 0'
 expect_no_err 'left out'
 
+# --- numbers: a target that holds bytes says that their type is lost
+if has_module format npz; then
+    for type in '|u1' '<f4'; do
+        python3 - "$type" <<'PY'
+import sys
+header = ("{'descr': '%s', 'fortran_order': False, 'shape': (8, 3, 4), }" % sys.argv[1]).ljust(117).encode() + b"\n"
+data = bytes(range(96)) * (4 if sys.argv[1] == "<f4" else 1)
+open("rows.npy", "wb").write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data)
+PY
+        lost=$([ "$type" = '<f4' ] && echo "'f32'" || echo None)
+        for format in $formats; do
+            converted rows.npy "$format" 8
+            expect_json "d['numbers_lost'] == $([ "$format" = hdf5 ] && echo None || echo "$lost")"
+        done
+    done
+    rm -rf made
+    run "$dlbench" convert rows.npy made --format webdataset
+    expect_out '^  numbers: .*f32'
+fi
+
 # --- records: what is not read of the chosen features is refused; other features are named
 python3 "$DLB_SOURCE_DIR/tests/support/examples.py"
 records() { # folder: converted or refused with these options

@@ -27,6 +27,7 @@ static void conversions(void **state)
         LIE(struct dlb_converted, n_verified, N + 1),
         LIE(struct dlb_converted, n_unlabelled, N + 1),
         LIE(struct dlb_converted, n_damaged, N + 1),
+        LIE(struct dlb_converted, element, DLB_ELEMENT_F64 + 1),
         LIE(struct dlb_converted, n_samples, 0),
     };
     struct dlb_err err = {.status = DLB_OK};
