@@ -37,16 +37,34 @@ static void put(struct dlb_text *out, const struct dlb_text *part)
         dlb_text_append(out, part->data, part->len_bytes);
 }
 
-/* How many rows of the screen the text takes: the terminal wraps longer lines. */
+/* The terminal wraps a line that is longer than the screen is wide. */
+static uint32_t rows_of_line(size_t n_line, uint32_t n_columns)
+{
+    return n_line > n_columns ? (uint32_t)((n_line + n_columns - 1) / n_columns) : 1;
+}
+
 static uint32_t n_rows(const struct dlb_text *text, uint32_t n_columns)
 {
     uint32_t n = 0;
     for (const char *at = text->data; at && *at; at += *at == '\n') {
         size_t n_line = strcspn(at, "\n");
-        n += n_line > n_columns ? (uint32_t)((n_line + n_columns - 1) / n_columns) : 1;
+        n += rows_of_line(n_line, n_columns);
         at += n_line;
     }
     return n;
+}
+
+/* How much of a line is shown where an ellipsis follows it: whole words, or as much of a word that
+ * alone is too long. */
+static size_t n_before_ellipsis(const char *line, size_t n_line, size_t n_columns)
+{
+    size_t room = n_columns - strlen(ELLIPSIS), n = dlb_cut(line, n_line < room ? n_line : room);
+    while (dlb_text_width(line, n) > room)
+        n = dlb_cut(line, n - 1);
+    size_t begin = strspn(line, " "), n_words = n;
+    while (n_words > begin && n_words < n_line && line[n_words] != ' ')
+        n_words--;
+    return n_words > begin ? n_words : n;
 }
 
 /* How many rows each of the two long texts may take. */
@@ -61,7 +79,6 @@ static void fold_within(struct dlb_text *out, const char *words, uint32_t indent
                         uint32_t n_columns, uint32_t most)
 {
     struct dlb_text folded = {0};
-    size_t at = 0;
 
     dlb_text_fold(&folded, words, indent, n_columns);
     if (n_rows(&folded, n_columns) <= most) {
@@ -69,12 +86,15 @@ static void fold_within(struct dlb_text *out, const char *words, uint32_t indent
         dlb_text_free(&folded);
         return;
     }
-    for (uint32_t row = 1; row < most; row++)
-        at += strcspn(folded.data + at, "\n") + 1;
-    size_t n = strcspn(folded.data + at, "\n"), room = n_columns - strlen(ELLIPSIS);
-    while (n > 0 && (dlb_text_width(folded.data + at, n) > room || folded.data[at + n] > ' '))
-        n--;
-    dlb_text_append(out, folded.data, at + n);
+    const char *line = folded.data;
+    size_t n = strcspn(line, "\n");
+    while (rows_of_line(n, n_columns) < most) {
+        most -= rows_of_line(n, n_columns);
+        line += n + 1;
+        n = strcspn(line, "\n");
+    }
+    n = n_before_ellipsis(line, n, (size_t)most * n_columns);
+    dlb_text_append(out, folded.data, (size_t)(line - folded.data) + n);
     dlb_text_printf(out, ELLIPSIS "\n");
     dlb_text_free(&folded);
 }
@@ -214,18 +234,11 @@ static void say_recommendation(const json_t *doc, uint32_t n_columns, uint32_t m
 
 static void append_cut(struct dlb_text *out, const char *words, uint32_t n_columns)
 {
-    size_t room = n_columns, n = strlen(words);
+    size_t n = strlen(words), room = n_columns > 20 ? n_columns - 4 : 16;
+    bool cut = dlb_text_width(words, n) > room;
     dlb_text_printf(out, "  - ");
-    room = room > 20 ? room - 4 : 16;
-    if (dlb_text_width(words, n) > room) {
-        while (n > 0 && (dlb_text_width(words, n) > room - strlen(ELLIPSIS) || words[n] != ' '))
-            n--;
-        dlb_text_plain(out, words, n);
-        dlb_text_printf(out, ELLIPSIS "\n");
-        return;
-    }
-    dlb_text_plain(out, words, n);
-    dlb_text_printf(out, "\n");
+    dlb_text_plain(out, words, cut ? n_before_ellipsis(words, n, room) : n);
+    dlb_text_printf(out, cut ? ELLIPSIS "\n" : "\n");
 }
 
 /* The notes of this result first; what holds for every result of its kind behind them. */

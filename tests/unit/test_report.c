@@ -77,6 +77,32 @@ static void test_the_answer_fits_the_screen(void **state)
         }
 }
 
+/* A word that is longer than a row, as a path may be, is cut between two of its characters. */
+static void test_a_long_word_is_cut(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"sweep", "storage"}, *const letters[] = {"a", "\u00e9"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        for (size_t k = 0; k < sizeof(letters) / sizeof(letters[0]); k++) {
+            char word[4001] = "";
+            size_t n_letter = strlen(letters[k]);
+            for (size_t at = 0; at + n_letter < sizeof word; at += n_letter)
+                memcpy(word + at, letters[k], n_letter + 1);
+            json_t *doc = summary_of(names[i]);
+            json_object_set_new(doc, "recommendation", json_string(word));
+            json_object_set_new(json_object_get(doc, "verdict"), "text", json_string(word));
+            char *text = rendered(doc, "terminal", 80);
+            const char *answer = strstr(text, "Verdict: ");
+            assert_non_null(answer);
+            assert_in_range(n_screen_rows(answer, 80), 3, 23);
+            json_t *valid = json_string(text); /* checks that it is UTF-8 */
+            assert_non_null(valid);
+            json_decref(valid);
+            free(text);
+            json_decref(doc);
+        }
+}
+
 /* The command that is offered next, in every report; where no arguments are known, none is. */
 static void test_the_next_step_is_a_command(void **state)
 {
@@ -444,6 +470,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_terminal_says_everything),
         cmocka_unit_test(test_the_answer_fits_the_screen),
+        cmocka_unit_test(test_a_long_word_is_cut),
         cmocka_unit_test(test_the_next_step_is_a_command),
         cmocka_unit_test(test_each_end_of_a_sweep_has_a_next_step),
         cmocka_unit_test(test_accelerators_are_told_of),
