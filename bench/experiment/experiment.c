@@ -326,7 +326,7 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     int code = written && !told ? dlb_print_err(&late) : DLB_EXIT_OK;
     if (!written)
         code = dlb_conclude_spared(&x->folder, ran ? err : NULL);
-    if (written == DLB_E_CANCELLED) /* the result that was there is kept; conclude() says why */
+    if (written == DLB_E_CANCELLED) /* the result that was there is kept; dlb_conclude() says why */
         code = DLB_EXIT_OK;
     bool ended = !ran && !x->results.interrupted && (!written || written == DLB_E_CANCELLED);
     if (ended || !dlb_result_is_unfinished(&x->folder))

@@ -20,7 +20,7 @@ static bool flags_make_sense(const struct dlb_hdf5_about *about)
     return dlb_told_bool(&about->search_ended) && dlb_told_bool(&about->fills) &&
            dlb_told_bool(&about->fill_too_large) && dlb_told_bool(&about->plain_edges) &&
            dlb_told_bool(&about->label_refused) && dlb_told_bool(&about->more_labels) &&
-           dlb_told_bool(&about->offsets_unused);
+           dlb_told_bool(&about->offsets_unused) && dlb_told_bool(&about->other_numbers);
 }
 
 static bool elements_make_sense(const struct dlb_hdf5_about *about)

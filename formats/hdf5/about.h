@@ -90,6 +90,7 @@ struct dlb_hdf5_about {
     uint64_t dims[DLB_HDF5_MAX_RANK], chunk[DLB_HDF5_MAX_RANK];
     int element; /* enum dlb_element; NONE: any other type, including big-endian numbers */
     uint32_t element_bytes;
+    bool other_numbers; /* element is NONE, and they are neither text nor opaque */
     uint32_t n_filters;
     struct dlb_hdf5_filter filter[DLB_HDF5_MAX_FILTERS];
     bool fills; /* missing chunks read as `fill`; otherwise their content is undefined: zeros */

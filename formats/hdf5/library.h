@@ -62,7 +62,7 @@ struct dlb_hdf5_plan {
 };
 struct dlb_hdf5_out {
     const char *path; /* borrowed */
-    int64_t file, set;
+    int64_t file, set, type;
     struct dlb_hdf5_plan plan;
     uint64_t n_samples, n_bytes; /* added so far */
     uint8_t *held;               /* added and not yet written */

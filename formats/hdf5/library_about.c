@@ -40,6 +40,12 @@ static int element_of(hid_t type)
     return half ? DLB_ELEMENT_F16 : DLB_ELEMENT_NONE;
 }
 
+static bool is_bytes(hid_t type)
+{
+    H5T_class_t class = H5Tget_class(type);
+    return class == H5T_STRING || class == H5T_OPAQUE;
+}
+
 static int about_type(hid_t set, const char *path, struct dlb_hdf5_about *about,
                       struct dlb_err *err)
 {
@@ -56,6 +62,7 @@ static int about_type(hid_t set, const char *path, struct dlb_hdf5_about *about,
                       DLB_CUT(about->dataset, 200));
     about->element_bytes = (uint32_t)H5Tget_size(type);
     about->element = element_of(type);
+    about->other_numbers = about->element == DLB_ELEMENT_NONE && !is_bytes(type);
     (void)H5Tclose(type);
     return rc;
 }

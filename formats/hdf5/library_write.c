@@ -13,38 +13,47 @@ enum {
     DEFLATE_LEVEL = 4,    /* h5py's */
 };
 
+/* libhdf5 has no name for it. The fields first: they must fit at any time. */
+static hid_t half(void)
+{
+    hid_t type = H5Tcopy(H5T_IEEE_F32LE);
+    bool fine = type >= 0 && H5Tset_fields(type, 15, 10, 5, 0, 10) >= 0 &&
+                H5Tset_size(type, 2) >= 0 && H5Tset_ebias(type, 15) >= 0;
+
+    if (!fine && type >= 0)
+        (void)H5Tclose(type);
+    return fine ? type : -1;
+}
+
+/* To be closed; negative: libhdf5 failed. */
 static hid_t type_of(enum dlb_element element)
 {
     switch (element) {
     case DLB_ELEMENT_I8:
-        return H5T_STD_I8LE;
+        return H5Tcopy(H5T_STD_I8LE);
     case DLB_ELEMENT_U16:
-        return H5T_STD_U16LE;
+        return H5Tcopy(H5T_STD_U16LE);
     case DLB_ELEMENT_I16:
-        return H5T_STD_I16LE;
+        return H5Tcopy(H5T_STD_I16LE);
     case DLB_ELEMENT_U32:
-        return H5T_STD_U32LE;
+        return H5Tcopy(H5T_STD_U32LE);
     case DLB_ELEMENT_I32:
-        return H5T_STD_I32LE;
+        return H5Tcopy(H5T_STD_I32LE);
     case DLB_ELEMENT_U64:
-        return H5T_STD_U64LE;
+        return H5Tcopy(H5T_STD_U64LE);
     case DLB_ELEMENT_I64:
-        return H5T_STD_I64LE;
+        return H5Tcopy(H5T_STD_I64LE);
     case DLB_ELEMENT_F32:
-        return H5T_IEEE_F32LE;
+        return H5Tcopy(H5T_IEEE_F32LE);
     case DLB_ELEMENT_F64:
-        return H5T_IEEE_F64LE;
-    case DLB_ELEMENT_F16: /* libhdf5 has no type for it */
+        return H5Tcopy(H5T_IEEE_F64LE);
+    case DLB_ELEMENT_F16:
+        return half();
     case DLB_ELEMENT_NONE:
     case DLB_ELEMENT_U8:
         break;
     }
-    return H5T_STD_U8LE;
-}
-
-static size_t bytes_of(enum dlb_element element)
-{
-    return element == DLB_ELEMENT_F16 ? 1 : dlb_element_bytes(element);
+    return H5Tcopy(H5T_STD_U8LE);
 }
 
 static bool set_filters(hid_t dcpl, enum dlb_hdf5_pack pack)
@@ -64,7 +73,7 @@ static int create_set(struct dlb_hdf5_out *out, struct dlb_err *err)
 {
     const struct dlb_hdf5_plan *plan = &out->plan;
     bool ragged = plan->sample_bytes == 0;
-    hsize_t dims[2] = {plan->n_samples, plan->sample_bytes / bytes_of(plan->element)};
+    hsize_t dims[2] = {plan->n_samples, plan->sample_bytes / dlb_element_bytes(plan->element)};
     hsize_t most[2] = {H5S_UNLIMITED, dims[1]}, chunk[2] = {plan->chunk_samples, dims[1]};
     hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), space = -1;
     int rc = DLB_OK;
@@ -81,9 +90,10 @@ static int create_set(struct dlb_hdf5_out *out, struct dlb_err *err)
     if (ragged || plan->chunk_samples > 0)
         fine =
             fine && H5Pset_chunk(dcpl, ragged ? 1 : 2, chunk) >= 0 && set_filters(dcpl, plan->pack);
-    out->set = fine ? H5Dcreate2(out->file, "data", ragged ? H5T_STD_U8LE : type_of(plan->element),
-                                 space, H5P_DEFAULT, dcpl, H5P_DEFAULT)
-                    : -1;
+    out->type = type_of(ragged ? DLB_ELEMENT_U8 : plan->element);
+    fine = fine && out->type >= 0;
+    out->set =
+        fine ? H5Dcreate2(out->file, "data", out->type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT) : -1;
     if (out->set < 0)
         rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_CREATE_FAILED, out->path, "creating the data set");
     (void)H5Pclose(dcpl);
@@ -97,7 +107,7 @@ int dlb_hdf5_out_open(struct dlb_hdf5_out *out, const char *path, const struct d
 {
     uint64_t n = plan->n_samples, rows = plan->chunk_samples ? plan->chunk_samples : 1;
 
-    *out = (struct dlb_hdf5_out){.path = path, .file = -1, .set = -1, .plan = *plan};
+    *out = (struct dlb_hdf5_out){.path = path, .file = -1, .set = -1, .type = -1, .plan = *plan};
     out->plan.chunk_samples = plan->chunk_samples < n ? plan->chunk_samples : n;
     out->cap_held = HELD_BYTES;
     if (plan->sample_bytes) { /* whole chunks, as many as fit */
@@ -126,7 +136,7 @@ static int flush(struct dlb_hdf5_out *out, struct dlb_err *err)
     const struct dlb_hdf5_plan *plan = &out->plan;
     bool ragged = plan->sample_bytes == 0;
     uint64_t each = ragged ? 1 : plan->sample_bytes;
-    hsize_t count[2] = {out->n_held / each, plan->sample_bytes / bytes_of(plan->element)};
+    hsize_t count[2] = {out->n_held / each, plan->sample_bytes / dlb_element_bytes(plan->element)};
     hsize_t first[2] = {(out->n_bytes - out->n_held) / each, 0}, size[1] = {out->n_bytes};
     int rc = DLB_OK;
 
@@ -136,8 +146,7 @@ static int flush(struct dlb_hdf5_out *out, struct dlb_err *err)
     bool fine = !ragged || H5Dset_extent(out->set, size) >= 0;
     hid_t space = H5Dget_space(out->set), memory = H5Screate_simple(ragged ? 1 : 2, count, NULL);
     fine = fine && H5Sselect_hyperslab(space, H5S_SELECT_SET, first, NULL, count, NULL) >= 0 &&
-           H5Dwrite(out->set, ragged ? H5T_STD_U8LE : type_of(plan->element), memory, space,
-                    H5P_DEFAULT, out->held) >= 0;
+           H5Dwrite(out->set, out->type, memory, space, H5P_DEFAULT, out->held) >= 0;
     if (!fine)
         rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_WRITE_FAILED, out->path, "writing samples");
     if (space >= 0)
@@ -230,6 +239,8 @@ void dlb_hdf5_out_close(struct dlb_hdf5_out *out)
     dlb_hdf5_enter();
     if (out->set >= 0)
         (void)H5Dclose(out->set);
+    if (out->type >= 0)
+        (void)H5Tclose(out->type);
     if (out->file >= 0)
         (void)H5Fclose(out->file);
     dlb_hdf5_leave();

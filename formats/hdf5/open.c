@@ -327,6 +327,12 @@ static void tell_choices(struct dlb_hdf5 *ds, const struct dlb_hdf5_opts *opts,
     if (is_never_written(about))
         dlb_shape_odd(shape, "nothing of it was ever written: each sample is the fill value, and "
                              "no storage is read");
+    if (about->other_numbers)
+        dlb_shape_odd(
+            shape,
+            "its elements, of %u byte%s each, are neither little-endian whole numbers nor "
+            "floats, so rows are read as bytes: their type is not kept",
+            about->element_bytes, about->element_bytes == 1 ? "" : "s");
     if (about->more_labels)
         dlb_shape_odd(shape, "has label and labels beside it; label is read (see hdf5.label)");
     if (about->offsets_unused)

@@ -68,6 +68,11 @@ static int npz_open(void *state, const struct dlb_open *how, struct dlb_shape *s
     rc = dlb_npz_find(&ds->array, &ds->file, opts ? opts->array : "", shape, err);
     if (rc == DLB_OK)
         fill_shape(ds, shape);
+    if (rc == DLB_OK && ds->array.npy.element == DLB_ELEMENT_NONE)
+        dlb_shape_odd(shape,
+                      "its type, \"%s\", is neither a little-endian whole number nor a float, so "
+                      "rows are read as bytes: their type is not kept",
+                      ds->array.npy.descr);
     return rc;
 }
 

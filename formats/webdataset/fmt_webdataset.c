@@ -78,8 +78,8 @@ static int fail_members(const struct dlb_wds_shard *shard, uint64_t n, const cha
                         const char *why, struct dlb_err *err)
 {
     return dlb_fail(err, DLB_ERR_DATASET_EMPTY, shard->path, DLB_NO_OFFSET,
-                    "holds no samples: names of its %llu members, the first is \"%.*s\", %s",
-                    (unsigned long long)n, DLB_CUT(first, 60), why);
+                    "holds no samples: of %llu of its members the names %s. The first is \"%.*s\"",
+                    (unsigned long long)n, why, DLB_CUT(first, 60));
 }
 
 /* Why there is no sample: the first shard that cannot be read, or else the first whose members are
@@ -100,8 +100,8 @@ static int fail_empty(const struct dlb_wds_list *list, struct dlb_err *err)
     }
     if (nameless)
         return fail_members(nameless, nameless->left_out.n_nameless, nameless->left_out.nameless,
-                            "have no dot. A sample's key ends at the dot and its field follows, "
-                            "as in 000001.jpg: name them so",
+                            "have no dot behind a key, which a field follows as in 000001.jpg: "
+                            "name them so",
                             err);
     return meta ? fail_members(meta, meta->left_out.n_meta, meta->left_out.meta,
                                "begin with a __name__, which webdataset leaves out: pack them "

@@ -248,7 +248,7 @@ static void gather_lost(const struct dlb_reps *reps, const struct dlb_cell_resul
     const struct dlb_workers_result *workers = &skipped.named->workers;
     e->n_lost = skipped.lost.n;
     e->n_lost_of = skipped.lost.of;
-    e->n_cut_shards = skipped.lost.unknown ? skipped.n_cut_shards : 0;
+    e->n_cut_shards = skipped.n_uncounted_shards;
     e->first_lost = workers->n_skipped_named > 0 ? workers->skipped[0] : NULL;
 }
 

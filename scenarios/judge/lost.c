@@ -25,6 +25,8 @@ struct dlb_skipped dlb_reps_skipped(const struct dlb_reps *reps,
         all.lost.unknown = all.lost.unknown || lost.unknown;
         add(&all.n_samples, rep->workers.n_skipped);
         add(&all.n_cut_shards, rep->workers.n_cut_shards);
+        if (lost.unknown)
+            all.n_uncounted_shards += rep->workers.n_cut_shards;
         if (!skipped_any(all.named) && skipped_any(rep))
             all.named = rep;
     }

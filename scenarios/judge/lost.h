@@ -10,6 +10,8 @@
 struct dlb_skipped {
     struct dlb_lost lost;
     uint64_t n_samples, n_cut_shards; /* DLB_NOT_MEASURED: no repetition counted them */
+    uint64_t
+        n_uncounted_shards; /* those of repetitions that do not know how many samples it were */
     /* The repetition whose skipped samples are named: the one that is shown if it skipped any or no
      * other did, else the first that did. */
     const struct dlb_cell_result *named;

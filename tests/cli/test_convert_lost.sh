@@ -238,17 +238,19 @@ expect_no_err 'left out'
 
 # --- numbers: a target that holds bytes says that their type is lost
 if has_module format npz; then
-    for type in '|u1' '<f4'; do
+    for type in '|u1' '>f2' '<f2' '<f4'; do
         python3 - "$type" <<'PY'
 import sys
 header = ("{'descr': '%s', 'fortran_order': False, 'shape': (8, 3, 4), }" % sys.argv[1]).ljust(117).encode() + b"\n"
-data = bytes(range(96)) * (4 if sys.argv[1] == "<f4" else 1)
+data = bytes(range(96)) * int(sys.argv[1][2])
 open("rows.npy", "wb").write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data)
 PY
-        lost=$([ "$type" = '<f4' ] && echo "'f32'" || echo None)
+        lost=None
+        [[ $type != '<'* ]] || lost="'f$((8 * ${type:2}))'"
         for format in $formats; do
             converted rows.npy "$format" 8
             expect_json "d['numbers_lost'] == $([ "$format" = hdf5 ] && echo None || echo "$lost")"
+            expect_json "d['n_odd'] == $([ "$type" = '>f2' ] && echo 1 || echo 0)" # a type that has no name here
         done
     done
     rm -rf made

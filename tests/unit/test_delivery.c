@@ -297,6 +297,31 @@ static void test_skipped_in_one_repetition(void **state)
     close_judged(&t);
 }
 
+/* A shard is cut in both; only the first repetition got to the end of its epoch, which tells how
+ * many samples that was. */
+static void test_shards_whose_samples_nobody_counted(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, (const char *const[]){"sweep.loader.num_workers=[0, 1]",
+                                          "dataset.on_error=skip", NULL});
+    add(&t, 0, (const double[]){100, 101}, 2, 1000);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct dlb_cell_result *rep = rep_of(&t, 0, i);
+        (void)epoch(rep, 90, 100, 0xa, i == 0);
+        rep->workers.n_skipped = 0;
+        rep->workers.n_cut_shards = 1;
+    }
+    judge(&t);
+    const struct dlb_skipped all =
+        dlb_reps_skipped(&t.results.cells[0], &t.results.cells[0].rep[0]);
+    assert_int_equal(all.lost.n, 10);
+    assert_int_equal(all.n_cut_shards, 2);
+    assert_int_equal(all.n_uncounted_shards, 1);
+    assert_non_null(strstr(t.j.cells[0].verdict.text, "epoch: 1;"));
+    close_judged(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_skipping_excuses_what_was_skipped),
         cmocka_unit_test(test_what_was_lost_is_in_the_verdict),
         cmocka_unit_test(test_skipped_in_one_repetition),
+        cmocka_unit_test(test_shards_whose_samples_nobody_counted),
         cmocka_unit_test(test_nothing_readable_is_about_the_data),
         cmocka_unit_test(test_no_full_batch_is_said),
     };
