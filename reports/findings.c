@@ -5,6 +5,7 @@
 #include "core/base/mem.h"
 #include "core/base/units.h"
 #include "reports/ranked.h"
+#include "reports/title.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -118,13 +119,7 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
     const json_t *device = json_object_get(doc, "device"), *data = json_object_get(doc, "dataset");
     char line[1024], samples[40], bytes[40];
     double n_bytes = dlb_json_number(data, "bytes");
-    (void)snprintf(line, sizeof(line), "dlbench %.*s: %.*s%s",
-                   DLB_CUT(dlb_text_shown(doc, "command"), 40),
-                   DLB_CUT(dlb_text_shown(doc, "run_name"), 200),
-                   json_is_true(json_object_get(doc, "interrupted")) ? " (PARTIAL: interrupted)"
-                   : json_is_true(json_object_get(doc, "partial"))   ? " (PARTIAL)"
-                                                                     : "");
-    dlb_text_fold(out, line, 0, n_columns);
+    dlb_report_title(doc, dlb_text_shown(doc, "command"), n_columns, out);
     (void)snprintf(line, sizeof(line), "data:   %.*s, %s samples, %s",
                    DLB_CUT(dlb_text_shown(data, "format"), 40),
                    dlb_count_text(dlb_json_number(data, "samples"), samples, sizeof(samples)),

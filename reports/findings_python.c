@@ -12,6 +12,8 @@
 #define GAIN_MIN 1.05  /* below, another decoder is not worth the words */
 #define STAMPS_ALL 0.5 /* an estimate says no more of what stamps took */
 #define SHOWN_MS 0.005 /* below, a stage is not */
+#define MS_WHOLE 1e9   /* from here on digits behind the point say nothing */
+enum { MS_CAP = 24 };
 
 /* What PyTorch is, and what measuring it cost. */
 static void say_cost(const json_t *python, uint32_t n_columns, struct dlb_text *out)
@@ -89,8 +91,9 @@ static void say_stage(const json_t *stage, double n, double all_ns, struct dlb_t
 
     dlb_text_printf(out, "  %*s", (int)indent, "");
     dlb_text_plain(out, name, cap);
-    dlb_text_printf(out, "%*s  %11.4g", width < cap ? (int)(cap - width) : 0, "", ns / n / 1e6);
-    if (apart || !(all_ns > 0))
+    dlb_text_printf(out, "%*s  ", width < cap ? (int)(cap - width) : 0, "");
+    dlb_text_printf(out, isfinite(ns) ? "%11.4g" : "          -", ns / n / 1e6);
+    if (apart || !(all_ns > 0) || !isfinite(ns))
         dlb_text_printf(out, "      -\n");
     else
         dlb_text_printf(out, "  %4.0f%%\n", 100 * ns / all_ns);
@@ -98,29 +101,36 @@ static void say_stage(const json_t *stage, double n, double all_ns, struct dlb_t
 
 static double stage_ms(const json_t *stages, const char *name)
 {
-    double ns = dlb_json_number(stages, name);
-    return isfinite(ns) ? ns / 1e6 : 0;
+    return dlb_json_number(stages, name) / 1e6;
 }
 
-static void in_c_text(const json_t *in_c, const json_t *c, const json_t *python, char *text,
-                      size_t n_text)
+static const char *ms_text(double ms, char text[static MS_CAP])
+{
+    (void)snprintf(text, MS_CAP, isfinite(ms) ? ms < MS_WHOLE ? "%.2f" : "%.3g" : "-", ms);
+    return text;
+}
+
+static void put_in_c(const json_t *in_c, const json_t *c, const json_t *python,
+                     struct dlb_text *out)
 {
     static const char *const names[] = {"read", "decode", "transform", "collate"};
-    size_t at = (size_t)snprintf(text, n_text,
-                                 "the same work in C, with as many workers, takes %.3g ms a sample "
-                                 "instead of %.3g",
-                                 dlb_json_number(in_c, "sample_ns") / 1e6,
-                                 dlb_json_number(in_c, "python_sample_ns") / 1e6);
     const char *before = ":";
+    char texts[2][MS_CAP];
+
+    dlb_text_printf(out,
+                    "the same work in C, with as many workers, takes %.3g ms a sample instead of "
+                    "%.3g",
+                    dlb_json_number(in_c, "sample_ns") / 1e6,
+                    dlb_json_number(in_c, "python_sample_ns") / 1e6);
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         double own = stage_ms(c, names[i]), theirs = stage_ms(python, names[i]);
-        if (fmax(own, theirs) < SHOWN_MS)
+        if (!(fmax(own, theirs) >= SHOWN_MS))
             continue;
-        at += (size_t)snprintf(text + at, n_text - at, "%s %s %.2f (%.2f)", before, names[i], own,
-                               theirs);
+        dlb_text_printf(out, "%s %s %s (%s)", before, names[i], ms_text(own, texts[0]),
+                        ms_text(theirs, texts[1]));
         before = ",";
     }
-    (void)snprintf(text + at, n_text - at, ".");
+    dlb_text_printf(out, ".");
 }
 
 /* Bytes delivered are the same whatever was decoded before the crop: why that is the same, too. */
@@ -140,15 +150,15 @@ static void say_decoder(const json_t *in_c, const json_t *python, uint32_t n_col
                         struct dlb_text *out)
 {
     double gain = dlb_json_number(in_c, "decoder_gain");
-    char line[300];
+    char line[300], texts[2][MS_CAP];
     if (!(gain >= GAIN_MIN))
         return;
-    (void)snprintf(
-        line, sizeof(line),
-        "PIL takes %.2f ms for an image, libjpeg-turbo in C %.2f: with a decoder as fast "
-        "as that (torchvision's decode_jpeg), PyTorch's workers would be %.3g times as "
-        "fast.",
-        stage_ms(python, "decode"), stage_ms(in_c, "decoder_ns"), gain);
+    (void)snprintf(line, sizeof(line),
+                   "PIL takes %s ms for an image, libjpeg-turbo in C %s: with a decoder as fast "
+                   "as that (torchvision's decode_jpeg), PyTorch's workers would be %.3g times as "
+                   "fast.",
+                   ms_text(stage_ms(python, "decode"), texts[0]),
+                   ms_text(stage_ms(in_c, "decoder_ns"), texts[1]), gain);
     dlb_text_fold(out, line, 0, n_columns);
 }
 
@@ -157,27 +167,26 @@ static void say_in_c(const json_t *in_c, const char *of, uint32_t n_columns, str
 {
     const json_t *c = json_object_get(in_c, "stages_ns"),
                  *python = json_object_get(in_c, "python_stages_ns");
-    char line[700];
-    int n = snprintf(line, sizeof(line), "%s", of);
-    char *text = line + n;
-    size_t n_text = sizeof(line) - (size_t)n;
+    struct dlb_text line = {0};
 
+    dlb_text_printf(&line, "%s", of);
     if (dlb_json_number(in_c, "runs") < 1)
-        (void)snprintf(text, n_text, "the same work in C was not measured: %.400s",
-                       dlb_text_shown(in_c, "reason"));
+        dlb_text_printf(&line, "the same work in C was not measured: %.*s",
+                        DLB_CUT(dlb_text_shown(in_c, "reason"), 400));
     else if (!json_is_true(json_object_get(in_c, "same_work")))
-        (void)snprintf(
-            text, n_text,
+        dlb_text_printf(
+            &line,
             "in C it is other work, and not compared: %.0f bytes a sample, where PyTorch "
             "delivers %.0f.",
             dlb_json_number(in_c, "sample_bytes"), dlb_json_number(in_c, "python_sample_bytes"));
     else if (!isfinite(dlb_json_number(in_c, "python_sample_ns")))
-        (void)snprintf(text, n_text, "what PyTorch's workers took was not stamped; in C %.3g ms.",
-                       dlb_json_number(in_c, "sample_ns") / 1e6);
+        dlb_text_printf(&line, "what PyTorch's workers took was not stamped; in C %.3g ms.",
+                        dlb_json_number(in_c, "sample_ns") / 1e6);
     else
-        in_c_text(in_c, c, python, text, n_text);
+        put_in_c(in_c, c, python, &line);
     dlb_text_printf(out, "\n");
-    dlb_text_fold(out, line, 0, n_columns);
+    dlb_text_fold(out, line.data, 0, n_columns);
+    dlb_text_free(&line);
     say_whole(in_c, n_columns, out);
     say_decoder(in_c, python, n_columns, out);
 }

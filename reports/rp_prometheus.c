@@ -244,7 +244,7 @@ static const struct {
     {"peak_pss_bytes", "Memory of all processes of the cell.", memory},
 };
 
-/* bench/experiment/exports.c knows a file of ours by the first metric and its first label. */
+/* bench/experiment/exports.c knows a file of ours by the head of the first metric. */
 static void head(struct dlb_text *out, const char *name, const char *help)
 {
     dlb_text_printf(out, "# HELP dlbench_%s %s\n# TYPE dlbench_%s gauge\n", name, help, name);

@@ -5,11 +5,10 @@
 #include "reports/compare.h"
 #include "reports/findings.h"
 #include "reports/gap.h"
+#include "reports/title.h"
 #include "reports/watch.h"
 
 #include <stdlib.h>
-
-#define FOLD_COLUMNS 100
 
 static void cells(const json_t *doc, struct dlb_text *out)
 {
@@ -20,7 +19,7 @@ static void cells(const json_t *doc, struct dlb_text *out)
         const char *words =
             json_string_value(json_object_get(json_object_get(cell, "verdict"), "text"));
         dlb_text_printf(out, "  cell %zu:\n", i);
-        dlb_text_fold(out, words ? words : "-", 4, FOLD_COLUMNS);
+        dlb_text_fold(out, words ? words : "-", 4, DLB_REPORT_TEXT_COLUMNS);
     }
 }
 
@@ -43,22 +42,22 @@ static void config(const json_t *doc, struct dlb_text *out)
 static void render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)
 {
     if (dlb_watch_is(doc)) {
-        dlb_watch_render(&doc, 1, 0, FOLD_COLUMNS, out);
+        dlb_watch_render(&doc, 1, 0, DLB_REPORT_TEXT_COLUMNS, out);
         return;
     }
-    dlb_findings_head(doc, FOLD_COLUMNS, out);
+    dlb_findings_head(doc, DLB_REPORT_TEXT_COLUMNS, out);
     if (dlb_gap_is(doc)) {
-        dlb_gap_tables(doc, 0, FOLD_COLUMNS, out);
+        dlb_gap_tables(doc, 0, DLB_REPORT_TEXT_COLUMNS, out);
     } else {
         struct dlb_report_opts whole = {.folder = opts->folder, .verbose = true};
-        dlb_findings_measured(doc, 0, FOLD_COLUMNS, out);
-        dlb_answer_caveats(doc, FOLD_COLUMNS, out);
-        dlb_answer(doc, &whole, FOLD_COLUMNS, out);
+        dlb_findings_measured(doc, 0, DLB_REPORT_TEXT_COLUMNS, out);
+        dlb_answer_caveats(doc, DLB_REPORT_TEXT_COLUMNS, out);
+        dlb_answer(doc, &whole, DLB_REPORT_TEXT_COLUMNS, out);
         cells(doc, out);
     }
     if (json_object_get(doc, "compare")) {
         dlb_text_append(out, "\n", 1);
-        dlb_compare_render(doc, FOLD_COLUMNS, true, out);
+        dlb_compare_render(doc, DLB_REPORT_TEXT_COLUMNS, true, out);
     }
     config(doc, out);
 }

@@ -204,6 +204,10 @@ static int check_restriction(const struct check *c, const char *word, const json
     if (strcmp(word, "maximum") == 0)
         return exact && json_is_number(value) && number > bound ? offence(c, "is above its ", word)
                                                                 : DLB_OK;
+    if (strcmp(word, "minItems") == 0)
+        return exact && json_is_array(value) && (double)json_array_size(value) < bound
+                   ? offence(c, "has fewer entries than its ", word)
+                   : DLB_OK;
     return is_silent(word) ? DLB_OK
                            : offence(c, "has a keyword in its schema that is not known: ", word);
 }

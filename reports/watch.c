@@ -5,6 +5,7 @@
 #include "core/base/mem.h"
 #include "core/base/units.h"
 #include "reports/table.h"
+#include "reports/title.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -136,12 +137,7 @@ static void render_head(const json_t *doc, uint32_t n_words, struct dlb_text *ou
     char line[512], cost[40] = "";
     double rank = dlb_json_number(doc, "rank"), world = dlb_json_number(doc, "world"),
            cost_ns = dlb_json_number(watch, "cost_ns");
-    (void)snprintf(line, sizeof line, "dlbench watch: %.*s%s",
-                   DLB_CUT(dlb_text_shown(doc, "run_name"), 200),
-                   dlb_json_is_true(doc, "interrupted") ? " (PARTIAL: interrupted)"
-                   : dlb_json_is_true(doc, "partial")   ? " (PARTIAL)"
-                                                        : "");
-    dlb_text_fold(out, line, 0, n_words);
+    dlb_report_title(doc, "watch", n_words, out);
     (void)snprintf(line, sizeof line, "loop:   %.*s, %.*s; torch %.*s",
                    DLB_CUT(dlb_text_shown(watch, "loader"), 120),
                    DLB_CUT(strcmp(dlb_json_text(watch, "mode"), "replay") == 0

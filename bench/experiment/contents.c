@@ -6,7 +6,7 @@
 #include "core/base/journal.h"
 #include "core/base/json.h"
 #include "reports/load.h"
-#include "reports/text.h"
+#include "reports/title.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,25 +30,6 @@ static bool is_environment(const char *text, size_t n_bytes)
               json_is_string(json_object_get(versions, "jansson"));
     json_decref(doc);
     return is;
-}
-
-/* Whether it begins as the report of this result, "dlbench <command>: <run name>". A long name may
- * be cut or continue in the next line. */
-static bool is_report(const json_t *summary, const char *text, size_t n_bytes)
-{
-    static const char head[] = "dlbench ", partial[] = " (PARTIAL";
-    const char *end = memchr(text, '\n', n_bytes), *at = text + strlen(head);
-    if (!summary || !end || strncmp(text, head, strlen(head)) != 0)
-        return false;
-    at += strspn(at, "abcdefghijklmnopqrstuvwxyz");
-    if (at == text + strlen(head) || strncmp(at, ": ", 2) != 0)
-        return false;
-    at += 2;
-    const char *name = dlb_text_shown(summary, "run_name");
-    size_t n_name = strlen(name), n_line = (size_t)(end - at);
-    if (n_line <= n_name)
-        return n_line > 0 && strncmp(at, name, n_line) == 0 && (n_line == n_name || n_line >= 40);
-    return strncmp(at, name, n_name) == 0 && strncmp(at + n_name, partial, strlen(partial)) == 0;
 }
 
 /* Whether it begins as the page that dlbench makes of a result (reports/html/page.html). */
@@ -107,7 +88,7 @@ static int read_own(int folder, const char *path, int i, json_t **summary, struc
         *summary = dlb_summary_recognise(text, n_bytes);
     out->ours[i] = i == 0   ? *summary != NULL
                    : i == 1 ? is_environment(text, n_bytes)
-                   : i == 2 ? is_report(*summary, text, n_bytes)
+                   : i == 2 ? *summary && dlb_report_is_of(*summary, text)
                             : is_page(text, n_bytes);
     free(text);
     return DLB_OK;

@@ -29,7 +29,7 @@ exports[] = {
     {"--traceml", "{\n  \"schema_version\": ", "\"" DLB_TRACEML_SUMMARY "\""},
     {"--trace", "{\"displayTimeUnit\":", "\"program\":\"dlbench\""},
     {"--prometheus", "# HELP dlbench_result_timestamp_seconds ",
-     "\ndlbench_result_timestamp_seconds{run_name="},
+     "\n# TYPE dlbench_result_timestamp_seconds gauge\n"},
 };
 
 enum { N_EXPORTS = sizeof(exports) / sizeof(*exports) };

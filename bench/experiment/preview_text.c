@@ -67,11 +67,15 @@ static void print_torch(const json_t *torch)
     if (!json_is_object(torch))
         return;
     if (!dlb_json_is_true(torch, "follows")) {
-        dlb_text_printf(&line, "not measured: %s", dlb_json_text(torch, "reason"));
+        const char *reason = dlb_json_text(torch, "reason");
+        dlb_text_printf(&line, "not measured: ");
+        dlb_text_plain(&line, reason, strlen(reason));
     } else {
         dlb_text_printf(&line, "then %.0f cells at most (", dlb_json_number(torch, "most_cells"));
         json_array_foreach(json_object_get(torch, "keys"), i, key) {
-            dlb_text_printf(&line, "%s%s", i ? ", " : "", title_of(json_string_value(key)));
+            const char *title = title_of(json_string_value(key));
+            dlb_text_printf(&line, "%s", i ? ", " : "");
+            dlb_text_plain(&line, title, strlen(title));
         }
         dlb_text_printf(&line, ")%s%s", isfinite(dlb_json_number(torch, "to_s")) ? ", until " : "",
                         isfinite(dlb_json_number(torch, "to_s"))

@@ -89,6 +89,10 @@ each 0 "$dlbench" gap --samples 2000 --features 4 --batch-size 500 --epochs 1 --
     --python $'./py\e[2J\x7f' --run-name gap --overwrite
 shows './py\x1b[2J\x7f'
 clean results/gap/summary.json results/gap/summary.txt
+mkdir torn && printf 'raise RuntimeError("\\033[31mred\\033]0;t\\007\\n\\u009b2J")\n' >torn/torch.py
+PYTHONPATH=torn each 0 "$dlbench" sweep --dry-run "${few[@]}" --set dataset.format=synthetic --set 'sweep.loader.batch_size=[2, 4]' \
+    --set python.interpreter=python3
+shows '\x1b[31mred'
 
 # --- results: their folder, their name, and what a result from elsewhere holds ---
 run "$dlbench" run --config "$name.toml" "${few[@]}" --results "$name" --run-name "$name"

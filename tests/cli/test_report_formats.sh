@@ -80,6 +80,12 @@ run "$dlbench" report results/sweep --prometheus figures.prom --format md
 expect_exit 0
 expect_out '^## a, "b" '
 expect_error E_EXPORT_PATH 2 "$dlbench" report results/sweep --prometheus none/figures.prom
+mkdir old && sed 's/"timestamp": *"[^"]*"/"timestamp": null/' results/sweep/summary.json >old/summary.json
+for _ in 1 2; do # its own file is known again without a time, too
+    run "$dlbench" report old --prometheus old.prom
+    expect_exit 0
+done
+expect [ "$(grep -c '^dlbench_result_timestamp_seconds{' old.prom)" -eq 0 ]
 mkfifo pipe && ln -s figures.prom link
 for file in pipe link; do # which a rename would replace
     expect_error E_EXPORT_PATH 2 "$dlbench" report results/sweep --prometheus "$file"

@@ -71,6 +71,20 @@ expect_exit 130
 expect_err ' results/e.partial-2$'
 expect [ "$(sha256sum <results/e.partial/summary.json)" = "$before" ]
 
+# --- its own report is known, whatever the name of the run
+for name in 'a  b' ' a ' $'tab\there'; do
+    run "$dlbench" run "${one[@]}" --run-name "$name"
+    expect_exit 0
+    run "$dlbench" run "${one[@]}" --run-name "$name" --overwrite
+    expect_exit 0
+done
+start_long 'results/c  d' --run-name 'c  d' --set run.max_batches=20 --set run.repeats=12
+kill -INT "$pid"
+end_long
+expect_exit 130
+run "$dlbench" run --resume 'results/c  d'
+expect_exit 0
+
 # --- a link under the name of one of its files is the user's, wherever it leads
 for name in summary.json report.html; do
     mv "results/e/$name" keep

@@ -57,6 +57,8 @@ static void test_each_keyword_refuses(void **state)
     assert_false(holds("{\"maximum\": 1}", "1.01"));
     assert_true(holds("{\"maximum\": 1}", "null"));
     assert_false(holds("{\"pattern\": \"^[0-9]+$\"}", "\"x\""));
+    assert_false(holds("{\"minItems\": 2}", "[1]"));
+    assert_true(holds("{\"minItems\": 2}", "[1, 2]"));
     assert_false(holds("{\"required\": [\"a\"]}", "{\"b\": 1}"));
     assert_false(
         holds("{\"properties\": {\"a\": {}}, \"additionalProperties\": false}", "{\"b\": 1}"));
@@ -100,6 +102,45 @@ static void test_says_where(void **state)
     assert_int_equal(offence(schema, "{\"a\": [{}]}", DLB_SCHEMA_READABLE, &err),
                      DLB_ERR_SUMMARY_FIELD_MISSING);
     assert_non_null(strstr(err.what, " a[0].c "));
+}
+
+static void assert_known(const json_t *schema)
+{
+    static const char *const of_names[] = {"properties", "$defs"}; /* their keys are no keywords */
+    struct dlb_err err;
+    const char *word;
+    json_t *argument, *one = json_integer(1);
+    json_object_foreach((json_t *)schema, word, argument) {
+        bool nested = strcmp(word, "items") == 0 || strcmp(word, "additionalProperties") == 0;
+        if (nested) {
+            assert_known(argument);
+        } else if (strcmp(word, of_names[0]) == 0 || strcmp(word, of_names[1]) == 0) {
+            const char *name;
+            json_t *named;
+            json_object_foreach(argument, name, named)
+                assert_known(named);
+        } else if (strcmp(word, "type") != 0 && strcmp(word, "$ref") != 0) {
+            json_t *alone = json_pack("{sO}", word, argument);
+            if (dlb_schema_check(alone, one, DLB_SCHEMA_READABLE, word, &err))
+                fail_msg("%s: %s", word, err.what);
+            json_decref(alone);
+        }
+    }
+    json_decref(one);
+}
+
+/* A keyword that the checker does not know refuses each document with such a value. */
+static void test_keywords_of_the_schemas_are_known(void **state)
+{
+    (void)state;
+    json_t *watched = json_pack("{ss}", "command", "watch"), *schema = dlb_summary_schema();
+    assert_known(schema);
+    json_decref(schema);
+    schema = dlb_summary_schema_of(watched);
+    assert_non_null(json_object_get(schema, "properties"));
+    assert_known(schema);
+    json_decref(schema);
+    json_decref(watched);
 }
 
 static bool lists(const json_t *names, const char *name)
@@ -278,6 +319,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_keyword_refuses),
+        cmocka_unit_test(test_keywords_of_the_schemas_are_known),
         cmocka_unit_test(test_says_where),
         cmocka_unit_test(test_readable_is_less_than_exact),
         cmocka_unit_test(test_summary_schema_is_strict),
