@@ -280,7 +280,7 @@ static json_t *text_json(const json_t *doc, const struct dlb_traceml_step *step,
 {
     struct dlb_text text = {0};
     dlb_text_printf(&text, "dlbench run: %s\n", dlb_traceml_status_name(class->kind));
-    if (step->n_steps > 0)
+    if (isfinite(step->step_ms))
         dlb_text_printf(
             &text, "- Step %.3f ms: input %.3f, copies %.3f, compute %.3f, other %.3f\n",
             step->step_ms, step->input_ms, step->h2d_ms, step->compute_ms, step->residual_ms);
