@@ -8,6 +8,7 @@ extern "C" {
 #include <toml.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -21,6 +22,8 @@ extern "C" {
 
 namespace
 {
+
+constexpr std::size_t MAX_BINARY_DIGITS = 62; /* with which toml11 stays within 64 bits */
 
 struct place {
     std::uint_least32_t line, column;
@@ -127,6 +130,23 @@ class prescan
                           line);
     }
 
+    /* toml11 3.7 doubles a factor for each digit, beyond 64 bits too, and so loses the digits that
+     * are in front. */
+    void check_binary()
+    {
+        const bool begins = at == 0 || !(std::isalnum(static_cast<unsigned char>(text[at - 1])) ||
+                                         text[at - 1] == '_' || text[at - 1] == '-');
+        std::size_t n_digits = 0, next = at + 2;
+        for (; next < n_bytes && (text[next] == '0' || text[next] == '1' || text[next] == '_');
+             next++)
+            n_digits += text[next] != '_';
+        if (begins && n_digits > MAX_BINARY_DIGITS)
+            throw refused(DLB_ERR_CONFIG_OUT_OF_RANGE,
+                          key_here() + ": a binary number has more than " +
+                              std::to_string(MAX_BINARY_DIGITS) + " digits",
+                          line);
+    }
+
     void skip_comment()
     {
         while (at < n_bytes && text[at] != '\n')
@@ -190,6 +210,8 @@ class prescan
                 break;
             if (text[at] == '[')
                 check_lists();
+            if (text[at] == '0' && peek(1) == 'b')
+                check_binary();
             count(text[at]);
             if (text[at] == '\n')
                 line++;

@@ -47,12 +47,32 @@ static void lists_of_lists_are_for_options_to_refuse(void **state)
     refused("a = [\n[1], [2]]\n", 1, DLB_ERR_CONFIG_UNSUPPORTED_TOML, "a: ");
 }
 
+/* toml11 would read 8 and 0. */
+static void binary_numbers_beyond_64_bits(void **state)
+{
+    (void)state;
+    char text[200], zeros[64] = "";
+    json_t *entries = NULL;
+    struct dlb_err err;
+    memset(zeros, '0', 63);
+    (void)snprintf(text, sizeof text, "a = 1\nb = 0b1%s1000\n", zeros);
+    refused(text, 2, DLB_ERR_CONFIG_OUT_OF_RANGE, "62");
+    (void)snprintf(text, sizeof text, "b = [1, 0b%s]\n", zeros);
+    refused(text, 1, DLB_ERR_CONFIG_OUT_OF_RANGE, "b: ");
+    (void)snprintf(text, sizeof text, "b = 0b1_%.61s\nc = '0b%s'\n", zeros, zeros);
+    assert_int_equal(dlb_toml_parse(text, strlen(text), "c.toml", &entries, &err), DLB_OK);
+    assert_int_equal(json_integer_value(json_array_get(json_array_get(entries, 0), 1)), INT64_C(1)
+                                                                                            << 61);
+    json_decref(entries);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(empty_lists_are_not_entered),
         cmocka_unit_test(lists_of_tables_are_not_supported),
         cmocka_unit_test(lists_of_lists_are_for_options_to_refuse),
+        cmocka_unit_test(binary_numbers_beyond_64_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
