@@ -5,6 +5,7 @@
 #include "core/base/mem.h"
 #include "core/base/units.h"
 #include "reports/ranked.h"
+#include "reports/reasons.h"
 #include "reports/table.h"
 
 #include <math.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #define MAX_AXIS_COLUMNS 8
+#define MAX_CELLS_BYTES 400 /* of the list of cells with one reason */
 
 /* Ranks of columns: where the width is short, the highest rank is dropped first. Columns that
  * distinguish rows stay longest; columns that are equal in all rows go first. */
@@ -201,34 +203,21 @@ static bool has_status(const json_t *cell, const char *status)
 static void reasons(const json_t *cells, const char *status, uint32_t n_columns,
                     struct dlb_text *out)
 {
-    const json_t *cell, *other;
-    size_t i, k;
-    json_array_foreach(cells, i, cell) {
-        if (!has_status(cell, status))
-            continue;
-        const char *reason = dlb_json_text(cell, "reason");
-        struct dlb_text line = {0};
-        uint32_t n = 0;
-        bool told = false;
-        json_array_foreach(cells, k, other) {
-            if (!has_status(other, status) || strcmp(dlb_json_text(other, "reason"), reason) != 0)
-                continue;
-            told = told || k < i;
-            n++;
-            dlb_text_printf(&line, n == 1 ? "%zu" : ", %zu", k);
-        }
-        if (!told) {
-            struct dlb_text words = {0};
-            dlb_text_printf(&words, "%s: ", status);
-            dlb_text_plain(&words, reason, 1000);
-            dlb_text_printf(&words, n == 1 ? " (cell " : " (cells ");
-            dlb_text_plain(&words, line.data ? line.data : "", 400);
-            dlb_text_printf(&words, ")");
-            dlb_text_fold(out, words.data ? words.data : "", 0, n_columns);
-            dlb_text_free(&words);
-        }
-        dlb_text_free(&line);
+    json_t *groups = dlb_reasons_groups(cells, status);
+    const json_t *group;
+    size_t i;
+    json_array_foreach(groups, i, group) {
+        const json_t *first = json_array_get(cells, dlb_reasons_place(group, 0));
+        struct dlb_text words = {0};
+        dlb_text_printf(&words, "%s: ", status);
+        dlb_text_plain(&words, dlb_json_text(first, "reason"), 1000);
+        dlb_text_printf(&words, json_array_size(group) == 1 ? " (cell " : " (cells ");
+        dlb_reasons_ranges(group, MAX_CELLS_BYTES, &words);
+        dlb_text_printf(&words, ")");
+        dlb_text_fold(out, words.data, 0, n_columns);
+        dlb_text_free(&words);
     }
+    json_decref(groups);
 }
 
 void dlb_findings_reasons(const json_t *doc, uint32_t n_columns, struct dlb_text *out)

@@ -5,6 +5,7 @@
 #include "core/base/mem.h"
 #include "core/base/units.h"
 #include "reports/findings.h"
+#include "reports/reasons.h"
 #include "reports/table.h"
 
 #include <math.h>
@@ -163,28 +164,24 @@ static void render(const json_t *doc, const struct column *columns, uint32_t n, 
 /* One line for each reason, with the rungs that it is about. */
 static void reasons(const json_t *rungs, uint32_t n_columns, struct dlb_text *out)
 {
-    const json_t *rung, *other;
-    size_t i, k;
-    json_array_foreach(rungs, i, rung) {
-        const char *reason = dlb_text_shown(rung, "reason");
+    json_t *groups = dlb_reasons_groups(rungs, NULL);
+    const json_t *group;
+    size_t i;
+    json_array_foreach(groups, i, group) {
+        const json_t *first = json_array_get(rungs, dlb_reasons_place(group, 0));
         struct dlb_text line = {0};
-        bool told = is_ok(rung);
-        dlb_text_printf(&line, "%.*s: ", DLB_CUT(dlb_text_shown(rung, "status"), 20));
-        size_t start = line.len_bytes;
-        json_array_foreach(rungs, k, other) {
-            if (is_ok(other) || strcmp(dlb_text_shown(other, "reason"), reason) != 0 ||
-                strcmp(dlb_json_text(other, "status"), dlb_json_text(rung, "status")) != 0)
-                continue;
-            told = told || k < i;
-            dlb_text_printf(&line, "%s%.*s", line.len_bytes > start ? ", " : "",
-                            DLB_CUT(dlb_text_shown(other, "rung"), 30));
+        dlb_text_printf(&line, "%.*s: ", DLB_CUT(dlb_text_shown(first, "status"), 20));
+        for (size_t k = 0; k < json_array_size(group); k++) {
+            const json_t *rung = json_array_get(rungs, dlb_reasons_place(group, k));
+            dlb_text_printf(&line, "%s%.*s", k > 0 ? ", " : "",
+                            DLB_CUT(dlb_text_shown(rung, "rung"), 30));
         }
         dlb_text_printf(&line, ": ");
-        dlb_text_plain(&line, reason, 1000);
-        if (!told)
-            dlb_text_fold(out, line.data, 0, n_columns);
+        dlb_text_plain(&line, dlb_text_shown(first, "reason"), 1000);
+        dlb_text_fold(out, line.data, 0, n_columns);
         dlb_text_free(&line);
     }
+    json_decref(groups);
 }
 
 #define INTERVAL_COLUMNS 90 /* from this width on */
