@@ -1,6 +1,8 @@
 /* Large results in the reports: nothing is cut within a number, and what is left out is counted. */
 #include "tests/support/rendered.h"
 
+#include "reports/table.h"
+
 static json_t *cells_of(const json_t *doc)
 {
     return json_object_get(doc, "cells");
@@ -80,11 +82,99 @@ static void test_long_lists_say_how_many_more(void **state)
     json_decref(doc);
 }
 
+/* `varies`: the values of the cells differ. */
+static void add_axis(json_t *doc, int number, bool several, bool varies)
+{
+    char key[32];
+    (void)snprintf(key, sizeof(key), "files.k%d", number);
+    json_object_set_new(json_object_get(doc, "axes"), key,
+                        several ? json_pack("[ii]", 71000, 72000) : json_pack("[i]", 71000));
+    for (size_t i = 0; i < json_array_size(cells_of(doc)); i++)
+        json_object_set_new(json_object_get(json_array_get(cells_of(doc), i), "config"), key,
+                            json_integer(71000 + (varies ? 1000 * (json_int_t)i : 0)));
+}
+
+static void check_the_last_axis(bool several)
+{
+    json_t *doc = sweep_of(2);
+    for (int i = 0; i < 14; i++)
+        add_axis(doc, i, several || i == 13, i == 13);
+    char *text = rendered(doc, "terminal", 80);
+    assert_has(text, " k13 ");
+    assert_has(text, " 71000 ");
+    assert_has(text, " 72000 ");
+    free(text);
+    text = rendered(doc, "text", 0);
+    assert_true(strstr(text, " k13 ") < strstr(text, " k0 "));
+    for (int i = 0; i < 14; i++) {
+        char title[16];
+        (void)snprintf(title, sizeof(title), " k%d ", i);
+        assert_has(text, title);
+    }
+    free(text);
+    json_decref(doc);
+}
+
+/* Of 14 other axes only the last varies, whether or not the others have several values. */
+static void test_axes_that_vary_come_first(void **state)
+{
+    (void)state;
+    check_the_last_axis(false);
+    check_the_last_axis(true);
+}
+
+/* More axes than a table has columns for: how many have none is said. */
+static void test_axes_without_a_column_are_counted(void **state)
+{
+    (void)state;
+    enum { N = 2 * DLB_TABLE_MAX_COLUMNS };
+    json_t *doc = sweep_of(2);
+    for (int i = 0; i < N; i++)
+        add_axis(doc, i, true, true);
+    char *text = rendered(doc, "text", 0);
+    int n_shown = 0;
+    for (int i = 0; i < N; i++) {
+        char title[16];
+        (void)snprintf(title, sizeof(title), " k%d ", i);
+        n_shown += strstr(text, title) != NULL;
+    }
+    char left_out[32];
+    (void)snprintf(left_out, sizeof(left_out), "(%d ", N - n_shown);
+    assert_in_range(n_shown, DLB_TABLE_MAX_COLUMNS / 2, DLB_TABLE_MAX_COLUMNS);
+    assert_has(text, left_out);
+    free(text);
+    text = rendered(doc, "terminal", 80);
+    assert_has(text, left_out);
+    free(text);
+    json_decref(doc);
+}
+
+static void test_large_rates_are_whole(void **state)
+{
+    (void)state;
+    json_t *doc = sweep_of(1), *cell = json_array_get(cells_of(doc), 0);
+    json_object_set_new(cell, "samples_per_s",
+                        json_pack("{sI, sI, sI, ss, s[I]}", "median", (json_int_t)1234567890, "low",
+                                  (json_int_t)123400000, "high", (json_int_t)2345600000, "interval",
+                                  "min-max", "values", (json_int_t)123400000));
+    char *text = rendered(doc, "text", 0);
+    assert_has(text, " 1,234,567,890 (123,400,000-2,345,600,000) ");
+    free(text);
+    json_object_set_new(json_object_get(cell, "samples_per_s"), "high", json_real(1.5e17));
+    text = rendered(doc, "text", 0);
+    assert_has(text, " 1,234,567,890 (123,400,000-1.5e+17) ");
+    free(text);
+    json_decref(doc);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_failed_cells_are_ranges),
         cmocka_unit_test(test_long_lists_say_how_many_more),
+        cmocka_unit_test(test_axes_that_vary_come_first),
+        cmocka_unit_test(test_axes_without_a_column_are_counted),
+        cmocka_unit_test(test_large_rates_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
