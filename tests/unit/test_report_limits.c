@@ -167,6 +167,68 @@ static void test_large_rates_are_whole(void **state)
     json_decref(doc);
 }
 
+static void test_large_counts_are_whole(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("gap"), *gap = json_object_get(doc, "gap");
+    json_t *rung = json_array_get(json_object_get(gap, "rungs"), 0);
+    json_t *os = json_object_get(rung, "os"), *process = json_object_get(os, "process");
+    json_object_set_new(
+        os, "copy_calls",
+        json_pack("{sI, sI}", "count", (json_int_t)1234567890, "max_ns", (json_int_t)1000000));
+    json_object_set_new(process, "voluntary_switches", json_integer(9876543210123456));
+    json_object_set_new(process, "involuntary_switches", json_integer(1));
+    json_object_set_new(json_array_get(json_object_get(gap, "decomposition"), 0), "seconds",
+                        json_real(123456789.0));
+    char *text = rendered(doc, "text", 0);
+    assert_has(text, " 1,234,567,890 / 1.0 ms");
+    assert_has(text, " 9,876,543,210,123,456/1 ");
+    assert_has(text, " 1428 d 21 h ");
+    free(text);
+    json_decref(doc);
+}
+
+/* A share of what is not known is not known either. */
+static void test_a_share_of_no_total(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("gap");
+    char *text = rendered(doc, "md", 0);
+    assert_has(strstr(text, "| all |"), "| 100.0% |");
+    free(text);
+    json_object_set_new(json_object_get(doc, "gap"), "total_seconds", json_null());
+    text = rendered(doc, "md", 0);
+    char *row = strstr(text, "| all |");
+    row[strcspn(row, "\n")] = '\0';
+    assert_null(strchr(row, '%'));
+    free(text);
+    json_decref(doc);
+}
+
+/* Nanoseconds that no 64-bit number holds. */
+static void test_a_timeline_of_ages(void **state)
+{
+    (void)state;
+    static const struct {
+        double span_ns;
+        bool shown;
+    } cases[] = {{9e18, true}, {0x1p63, false}, {1e30, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *doc = summary_of("run");
+        json_object_set_new(doc, "timeline",
+                            json_pack("{si, sf, s[s], s[{ss, ss, s[[iif][iif][iif]]}]}", "steps", 3,
+                                      "span_ns", cases[i].span_ns, "names", "read", "tracks",
+                                      "name", "w", "kind", "worker", "lane", 0, 0, cases[i].span_ns,
+                                      0, 0, cases[i].span_ns, 0, 0, cases[i].span_ns));
+        char *page = rendered(doc, "html", 0);
+        assert_int_equal(strstr(page, "id=\"r0-timeline\"") != NULL, cases[i].shown);
+        if (cases[i].shown)
+            assert_has(page, "data-v=\"27000000000000000000\"");
+        free(page);
+        json_decref(doc);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +237,9 @@ int main(void)
         cmocka_unit_test(test_axes_that_vary_come_first),
         cmocka_unit_test(test_axes_without_a_column_are_counted),
         cmocka_unit_test(test_large_rates_are_whole),
+        cmocka_unit_test(test_large_counts_are_whole),
+        cmocka_unit_test(test_a_share_of_no_total),
+        cmocka_unit_test(test_a_timeline_of_ages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
