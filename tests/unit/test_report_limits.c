@@ -229,6 +229,45 @@ static void test_a_timeline_of_ages(void **state)
     }
 }
 
+static size_t n_blocks, n_blocks_most;
+
+static void *counting_malloc(size_t n_bytes)
+{
+    n_blocks++;
+    n_blocks_most = n_blocks > n_blocks_most ? n_blocks : n_blocks_most;
+    return malloc(n_bytes);
+}
+
+static void counting_free(void *block)
+{
+    n_blocks -= block ? 1 : 0;
+    free(block);
+}
+
+/* Rows of CSV are not all held at once: a small document may have very many fields. */
+static void test_csv_holds_no_matrix(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    json_t *doc = sweep_of(N),
+           *config = json_object_get(json_array_get(cells_of(doc), 1), "config");
+    for (int i = 0; i < N; i++) {
+        char key[32];
+        (void)snprintf(key, sizeof(key), "files.k%d", i);
+        json_object_set_new(json_object_get(doc, "axes"), key, json_array());
+        json_object_set_new(config, key, json_integer(i));
+    }
+    json_set_alloc_funcs(counting_malloc, counting_free);
+    char *text = rendered(doc, "csv", 0);
+    json_set_alloc_funcs(malloc, free);
+    assert_in_range(n_blocks_most, 1, N * N / 3);
+    assert_has(text, ",files.k0,");
+    assert_has(text, ",files.k299,repetition,samples_per_s\n");
+    assert_has(text, ",298,299,0,");
+    free(text);
+    json_decref(doc);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_large_counts_are_whole),
         cmocka_unit_test(test_a_share_of_no_total),
         cmocka_unit_test(test_a_timeline_of_ages),
+        cmocka_unit_test(test_csv_holds_no_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
