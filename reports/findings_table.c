@@ -53,9 +53,9 @@ static void rate_text(const json_t *rate, bool brief, char *out, size_t n)
 static void percent_text(const json_t *doc, const json_t *cell, const char *key, char *out,
                          size_t n)
 {
-    double frac = dlb_ranked_share(doc, cell, key);
-    if (isfinite(frac))
-        (void)snprintf(out, n, fabs(frac) < 1e9 ? "%.1f" : "%.4g", frac * 100);
+    double percent = dlb_ranked_share(doc, cell, key) * 100;
+    if (isfinite(percent))
+        (void)snprintf(out, n, fabs(percent) < 1e9 ? "%.1f" : "%.4g", percent);
     else
         (void)snprintf(out, n, "-");
 }

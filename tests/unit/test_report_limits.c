@@ -167,6 +167,20 @@ static void test_large_rates_are_whole(void **state)
     json_decref(doc);
 }
 
+/* 100 times the share is no number. */
+static void test_a_share_beyond_all_numbers(void **state)
+{
+    (void)state;
+    json_t *doc = sweep_of(1), *cell = json_array_get(cells_of(doc), 0);
+    json_object_set_new(cell, "gpu_idle_frac", json_pack("{sf}", "median", 1e308));
+    char *text = rendered(doc, "text", 0), *row = strstr(text, "verdict\n") + strlen("verdict\n");
+    row[strcspn(row, "\n")] = '\0';
+    assert_null(strstr(row, "inf"));
+    assert_null(strstr(row, "000000000"));
+    free(text);
+    json_decref(doc);
+}
+
 static void test_large_counts_are_whole(void **state)
 {
     (void)state;
@@ -276,6 +290,7 @@ int main(void)
         cmocka_unit_test(test_axes_that_vary_come_first),
         cmocka_unit_test(test_axes_without_a_column_are_counted),
         cmocka_unit_test(test_large_rates_are_whole),
+        cmocka_unit_test(test_a_share_beyond_all_numbers),
         cmocka_unit_test(test_large_counts_are_whole),
         cmocka_unit_test(test_a_share_of_no_total),
         cmocka_unit_test(test_a_timeline_of_ages),
