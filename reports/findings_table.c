@@ -196,13 +196,13 @@ static void find_settings(struct shown *shown)
     enum { DIFFER, SEVERAL, ONE, N_KINDS };
     const json_t *axes = json_object_get(shown->doc, "axes");
     struct settings *out = &shown->settings;
-    uint8_t *kind = dlb_mem_array(json_object_size(axes), sizeof(*kind));
+    int *kind = dlb_mem_array(json_object_size(axes), sizeof(*kind));
     const char *key;
     json_t *axis;
     for (uint32_t i = 0; i < N_USUAL; i++)
         add_setting(usual[i].key, i == 0 ? ALWAYS : rank_of(json_object_get(axes, usual[i].key)),
                     out);
-    for (uint8_t pass = DIFFER; pass < N_KINDS; pass++) {
+    for (int pass = DIFFER; pass < N_KINDS; pass++) {
         size_t i = 0;
         json_object_foreach((json_t *)axes, key, axis) {
             if (pass == DIFFER)
