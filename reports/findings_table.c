@@ -5,15 +5,19 @@
 #include "core/base/mem.h"
 #include "core/base/units.h"
 #include "reports/ranked.h"
+#include "reports/reasons.h"
 #include "reports/table.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_AXIS_COLUMNS 8
+#define N_FIGURES 8 /* columns that are no setting */
+#define MAX_SETTINGS (DLB_TABLE_MAX_COLUMNS - N_FIGURES)
+#define MAX_CELLS_BYTES 400 /* of the list of cells with one reason */
 
 /* Ranks of columns: where the width is short, the highest rank is dropped first. Columns that
  * distinguish rows stay longest; columns that are equal in all rows go first. */
@@ -22,28 +26,36 @@ enum { ALWAYS, AXIS, RACE, IDLE, WAIT, FIRST_BATCH, READ, SAME };
 /* How far a table is squeezed, apart from dropping columns. */
 enum { FULL, SHORT_TITLES, NO_INTERVAL, NO_CAUSE };
 
+/* Three of them fit in a cell. */
+static const char *whole_text(double rate, char *out, size_t n)
+{
+    return dlb_table_count(rate < 100 ? rate : round(rate), (DLB_TABLE_CELL_CAP - 5) / 3, out, n);
+}
+
 static void rate_text(const json_t *rate, bool brief, char *out, size_t n)
 {
     double median = dlb_json_number(rate, "median"), low = dlb_json_number(rate, "low");
     double high = dlb_json_number(rate, "high");
-    char a[24], b[24], c[24];
+    char a[40], b[40], c[40];
     if (!isfinite(median)) {
         (void)snprintf(out, n, "-");
         return;
     }
-    (void)dlb_count_text(median < 100 ? median : round(median), a, sizeof(a));
-    (void)dlb_count_text(low < 100 ? low : round(low), b, sizeof(b));
-    (void)dlb_count_text(high < 100 ? high : round(high), c, sizeof(c));
     bool one = brief || strcmp(dlb_json_text(rate, "interval"), "none") == 0;
-    (void)snprintf(out, n, one ? "%.12s" : "%.12s (%.10s-%.10s)", a, b, c);
+    (void)whole_text(median, a, sizeof(a));
+    if (one)
+        (void)snprintf(out, n, "%s", a);
+    else
+        (void)snprintf(out, n, "%s (%s-%s)", a, whole_text(low, b, sizeof(b)),
+                       whole_text(high, c, sizeof(c)));
 }
 
 static void percent_text(const json_t *doc, const json_t *cell, const char *key, char *out,
                          size_t n)
 {
-    double frac = dlb_ranked_share(doc, cell, key);
-    if (isfinite(frac))
-        (void)snprintf(out, n, "%.1f", frac * 100);
+    double percent = dlb_ranked_share(doc, cell, key) * 100;
+    if (isfinite(percent))
+        (void)snprintf(out, n, fabs(percent) < 1e9 ? "%.1f" : "%.4g", percent);
     else
         (void)snprintf(out, n, "-");
 }
@@ -52,7 +64,11 @@ static void megabytes_text(const json_t *cell, char *out, size_t n)
 {
     double rate = dlb_json_number(cell, "read_bytes_per_s");
     if (isfinite(rate))
-        (void)snprintf(out, n, rate < 1e8 ? "%.1f" : "%.0f", rate / 1e6);
+        (void)snprintf(out, n,
+                       fabs(rate) < 1e8    ? "%.1f"
+                       : fabs(rate) < 1e18 ? "%.0f"
+                                           : "%.4g",
+                       rate / 1e6);
     else
         (void)snprintf(out, n, "-");
 }
@@ -115,9 +131,87 @@ static bool is_usual(const char *key)
     return false;
 }
 
-static uint32_t rank_of(const json_t *axes, const char *key)
+static bool has_status(const json_t *cell, const char *status)
 {
-    return json_array_size(json_object_get(axes, key)) > 1 ? AXIS : SAME;
+    return strcmp(dlb_json_text(cell, "status"), status) == 0;
+}
+
+/* Whether a row of the table is about it; "": of the one table that has all cells. */
+static bool is_in(const json_t *cell, const char *pipeline)
+{
+    return has_status(cell, "ok") &&
+           (!pipeline[0] || strcmp(dlb_json_text(cell, "pipeline"), pipeline) == 0);
+}
+
+/* The settings that have a column. */
+struct settings {
+    const char *key[MAX_SETTINGS]; /* the usual four, then axes in the order of their ranks */
+    uint32_t rank[MAX_SETTINGS];
+    uint32_t n, n_left_out;
+};
+
+/* What a table is of. */
+struct shown {
+    const json_t *doc;
+    const char *pipeline; /* "": of all cells */
+    bool raced;
+    struct settings settings;
+};
+
+/* Whether rows differ in the setting. */
+static bool varies(const struct shown *shown, const char *key)
+{
+    const json_t *cell, *first = NULL;
+    size_t i;
+    json_array_foreach(json_object_get(shown->doc, "cells"), i, cell) {
+        const json_t *value = json_object_get(json_object_get(cell, "config"), key);
+        if (!is_in(cell, shown->pipeline))
+            continue;
+        value = value ? value : json_null();
+        first = first ? first : value;
+        if (!json_equal(first, value))
+            return true;
+    }
+    return false;
+}
+
+static uint32_t rank_of(const json_t *axis)
+{
+    return json_array_size(axis) > 1 ? AXIS : SAME;
+}
+
+static void add_setting(const char *key, uint32_t rank, struct settings *out)
+{
+    if (out->n == MAX_SETTINGS) {
+        out->n_left_out++;
+        return;
+    }
+    out->key[out->n] = key;
+    out->rank[out->n++] = rank;
+}
+
+/* Axes in which rows differ come first, then others that have several values. */
+static void find_settings(struct shown *shown)
+{
+    enum { DIFFER, SEVERAL, ONE, N_KINDS };
+    const json_t *axes = json_object_get(shown->doc, "axes");
+    struct settings *out = &shown->settings;
+    int *kind = dlb_mem_array(json_object_size(axes), sizeof(*kind));
+    const char *key;
+    json_t *axis;
+    for (uint32_t i = 0; i < N_USUAL; i++)
+        add_setting(usual[i].key, i == 0 ? ALWAYS : rank_of(json_object_get(axes, usual[i].key)),
+                    out);
+    for (int pass = DIFFER; pass < N_KINDS; pass++) {
+        size_t i = 0;
+        json_object_foreach((json_t *)axes, key, axis) {
+            if (pass == DIFFER)
+                kind[i] = varies(shown, key) ? DIFFER : rank_of(axis) == AXIS ? SEVERAL : ONE;
+            if (kind[i++] == pass && !is_usual(key))
+                add_setting(key, pass == ONE ? SAME : AXIS, out);
+        }
+    }
+    free(kind);
 }
 
 /* The last word of a key; the whole key if a column has that title already. */
@@ -130,29 +224,19 @@ static const char *title_of(const struct dlb_table *table, const char *key)
     return title;
 }
 
-/* Keys of the setting columns, the usual four first. */
-static uint32_t columns(const json_t *doc, int squeeze, struct dlb_table *table, const char **keys)
+static void add_columns(const struct shown *shown, int squeeze, struct dlb_table *table)
 {
-    const json_t *axes = json_object_get(doc, "axes");
     bool brief = squeeze >= SHORT_TITLES;
-    uint32_t n = 0;
-    const char *key;
-    json_t *axis;
     table->n_columns = 0;
     (void)dlb_table_add(table, "cell", ALWAYS, false);
-    for (; n < N_USUAL; n++) {
-        keys[n] = usual[n].key;
-        (void)dlb_table_add(table, brief ? usual[n].brief : usual[n].title,
-                            n == 0 ? ALWAYS : rank_of(axes, keys[n]), false);
+    for (uint32_t i = 0; i < shown->settings.n; i++) {
+        const char *key = shown->settings.key[i];
+        const char *title = i >= N_USUAL ? title_of(table, key)
+                            : brief      ? usual[i].brief
+                                         : usual[i].title;
+        (void)dlb_table_add(table, title, shown->settings.rank[i], false);
     }
-    json_object_foreach((json_t *)axes, key, axis) {
-        (void)axis;
-        if (is_usual(key) || n == N_USUAL + MAX_AXIS_COLUMNS)
-            continue;
-        keys[n++] = key;
-        (void)dlb_table_add(table, title_of(table, key), rank_of(axes, key), false);
-    }
-    if (is_raced(doc))
+    if (shown->raced)
         (void)dlb_table_add(table, "race, runs", RACE, true);
     (void)dlb_table_add(table, "samples/s", ALWAYS, false);
     (void)dlb_table_add(table, "read MB/s", READ, false);
@@ -160,7 +244,6 @@ static uint32_t columns(const json_t *doc, int squeeze, struct dlb_table *table,
     (void)dlb_table_add(table, "input wait %", WAIT, false);
     (void)dlb_table_add(table, "first batch", FIRST_BATCH, false);
     (void)dlb_table_add(table, "verdict", ALWAYS, true);
-    return n;
 }
 
 /* Marks distinguish cells, so a single cell has none. */
@@ -170,18 +253,19 @@ static bool is_marked(const json_t *doc, const char *which, const json_t *index)
            json_equal(index, json_object_get(doc, which));
 }
 
-static void fill_row(const json_t *doc, const json_t *cell, const char *const *keys,
-                     uint32_t n_keys, int squeeze, char (*row)[DLB_TABLE_CELL_CAP])
+static void fill_row(const struct shown *shown, const json_t *cell, int squeeze,
+                     char (*row)[DLB_TABLE_CELL_CAP])
 {
+    const json_t *doc = shown->doc;
     const json_t *config = json_object_get(cell, "config");
     const json_t *index = json_object_get(cell, "index");
     (void)snprintf(
         row[0], sizeof(row[0]), "%s%s%lld", is_marked(doc, "recommended_cell", index) ? ">" : "",
         is_marked(doc, "best_cell", index) ? "*" : "", (long long)json_integer_value(index));
     row++;
-    for (uint32_t i = 0; i < n_keys; i++)
-        dlb_text_value(json_object_get(config, keys[i]), *row++, DLB_TABLE_CELL_CAP);
-    if (is_raced(doc))
+    for (uint32_t i = 0; i < shown->settings.n; i++)
+        dlb_text_value(json_object_get(config, shown->settings.key[i]), *row++, DLB_TABLE_CELL_CAP);
+    if (shown->raced)
         race_text(cell, *row++, DLB_TABLE_CELL_CAP);
     rate_text(json_object_get(cell, dlb_ranked_rate(doc)), squeeze >= NO_INTERVAL, *row++,
               DLB_TABLE_CELL_CAP);
@@ -192,43 +276,25 @@ static void fill_row(const json_t *doc, const json_t *cell, const char *const *k
     verdict_text(cell, squeeze >= NO_CAUSE, *row, DLB_TABLE_CELL_CAP);
 }
 
-static bool has_status(const json_t *cell, const char *status)
-{
-    return strcmp(dlb_json_text(cell, "status"), status) == 0;
-}
-
 /* One line per distinct reason, with the cells it is about. */
 static void reasons(const json_t *cells, const char *status, uint32_t n_columns,
                     struct dlb_text *out)
 {
-    const json_t *cell, *other;
-    size_t i, k;
-    json_array_foreach(cells, i, cell) {
-        if (!has_status(cell, status))
-            continue;
-        const char *reason = dlb_json_text(cell, "reason");
-        struct dlb_text line = {0};
-        uint32_t n = 0;
-        bool told = false;
-        json_array_foreach(cells, k, other) {
-            if (!has_status(other, status) || strcmp(dlb_json_text(other, "reason"), reason) != 0)
-                continue;
-            told = told || k < i;
-            n++;
-            dlb_text_printf(&line, n == 1 ? "%zu" : ", %zu", k);
-        }
-        if (!told) {
-            struct dlb_text words = {0};
-            dlb_text_printf(&words, "%s: ", status);
-            dlb_text_plain(&words, reason, 1000);
-            dlb_text_printf(&words, n == 1 ? " (cell " : " (cells ");
-            dlb_text_plain(&words, line.data ? line.data : "", 400);
-            dlb_text_printf(&words, ")");
-            dlb_text_fold(out, words.data ? words.data : "", 0, n_columns);
-            dlb_text_free(&words);
-        }
-        dlb_text_free(&line);
+    json_t *groups = dlb_reasons_groups(cells, status);
+    const json_t *group;
+    size_t i;
+    json_array_foreach(groups, i, group) {
+        const json_t *first = json_array_get(cells, dlb_reasons_place(group, 0));
+        struct dlb_text words = {0};
+        dlb_text_printf(&words, "%s: ", status);
+        dlb_text_plain(&words, dlb_json_text(first, "reason"), 1000);
+        dlb_text_printf(&words, json_array_size(group) == 1 ? " (cell " : " (cells ");
+        dlb_reasons_ranges(group, MAX_CELLS_BYTES, &words);
+        dlb_text_printf(&words, ")");
+        dlb_text_fold(out, words.data, 0, n_columns);
+        dlb_text_free(&words);
     }
+    json_decref(groups);
 }
 
 void dlb_findings_reasons(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
@@ -238,38 +304,29 @@ void dlb_findings_reasons(const json_t *doc, uint32_t n_columns, struct dlb_text
     reasons(cells, "skipped", n_columns, out);
 }
 
-/* Whether a row of the table is about it; "": of the one table that has all cells. */
-static bool is_in(const json_t *cell, const char *pipeline)
-{
-    return has_status(cell, "ok") &&
-           (!pipeline[0] || strcmp(dlb_json_text(cell, "pipeline"), pipeline) == 0);
-}
-
 /* Fills the table anew, squeezed as far as `squeeze` says. */
-static void fill(const json_t *doc, const char *pipeline, int squeeze, struct dlb_table *table)
+static void fill(const struct shown *shown, int squeeze, struct dlb_table *table)
 {
-    const char *keys[N_USUAL + MAX_AXIS_COLUMNS];
-    const json_t *cells = json_object_get(doc, "cells"), *cell;
+    const json_t *cells = json_object_get(shown->doc, "cells"), *cell;
     size_t i;
-    uint32_t n_keys = columns(doc, squeeze, table, keys);
+    add_columns(shown, squeeze, table);
     free(table->cell);
     table->n_rows = 0;
     table->cell = dlb_mem_array(json_array_size(cells) * table->n_columns, sizeof(*table->cell));
     json_array_foreach(cells, i, cell) {
-        if (is_in(cell, pipeline))
-            fill_row(doc, cell, keys, n_keys, squeeze,
+        if (is_in(cell, shown->pipeline))
+            fill_row(shown, cell, squeeze,
                      &table->cell[(size_t)table->n_rows++ * table->n_columns]);
     }
 }
 
 /* Squeezes the table no further than is needed to keep the settings and the idle time; where both
  * do not fit, the settings alone. Returns how far. */
-static int fill_to_fit(const json_t *doc, const char *pipeline, uint32_t n_columns,
-                       struct dlb_table *table)
+static int fill_to_fit(const struct shown *shown, uint32_t n_columns, struct dlb_table *table)
 {
     for (uint32_t rank = IDLE; rank >= AXIS; rank--)
         for (int squeeze = FULL; squeeze <= NO_CAUSE; squeeze++) {
-            fill(doc, pipeline, squeeze, table);
+            fill(shown, squeeze, table);
             if (dlb_table_fits(table, n_columns, rank))
                 return squeeze;
         }
@@ -304,6 +361,16 @@ static void tell_left_out(uint32_t n_out, int squeeze, uint32_t n_columns, struc
     dlb_text_fold(out, line, 0, n_columns);
 }
 
+static void tell_without_column(uint32_t n, uint32_t n_columns, struct dlb_text *out)
+{
+    char line[120];
+    if (n == 0)
+        return;
+    (void)snprintf(line, sizeof(line), "(%" PRIu32 " more %s no column: summary.json has %s)", n,
+                   n == 1 ? "setting has" : "settings have", n == 1 ? "it" : "them");
+    dlb_text_fold(out, line, 0, n_columns);
+}
+
 static uint32_t count(const json_t *doc, const char *pipeline)
 {
     const json_t *cell;
@@ -318,12 +385,15 @@ static void write_table(const json_t *doc, const char *pipeline, bool has_legend
                         uint32_t n_columns, struct dlb_text *out)
 {
     struct dlb_table *table = dlb_mem_new(sizeof(*table));
-    int squeeze = fill_to_fit(doc, pipeline, n_columns, table);
+    struct shown shown = {.doc = doc, .pipeline = pipeline, .raced = is_raced(doc)};
+    find_settings(&shown);
+    int squeeze = fill_to_fit(&shown, n_columns, table);
     if (table->n_rows > 0) {
         uint32_t n_out = dlb_table_render(table, n_columns, out);
         if (has_legend)
             legend(doc, n_columns, out);
         tell_left_out(n_out, squeeze, n_columns, out);
+        tell_without_column(shown.settings.n_left_out, n_columns, out);
     }
     free(table->cell);
     free(table);

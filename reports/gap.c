@@ -5,6 +5,7 @@
 #include "core/base/mem.h"
 #include "core/base/units.h"
 #include "reports/findings.h"
+#include "reports/reasons.h"
 #include "reports/table.h"
 
 #include <math.h>
@@ -14,6 +15,9 @@
 
 /* Ranks of columns: where the width is short, the highest is dropped first. */
 enum { ALWAYS, FIRST, SECOND, THIRD, FOURTH };
+
+#define NAME_BYTES 30   /* that are shown of a name */
+#define FIGURE_BYTES 22 /* no count or duration has more; two of them fit in a cell */
 
 typedef char cell_text[DLB_TABLE_CELL_CAP];
 
@@ -29,7 +33,7 @@ bool dlb_gap_is(const json_t *doc)
 
 static void put(cell_text out, const char *text)
 {
-    (void)snprintf(out, DLB_TABLE_CELL_CAP, "%.30s", text);
+    dlb_cut_text(out, NAME_BYTES + 1, text);
 }
 
 static void put_seconds(cell_text out, double seconds, bool sign)
@@ -40,16 +44,21 @@ static void put_seconds(cell_text out, double seconds, bool sign)
         return;
     }
     (void)dlb_duration_text(fabs(seconds), text, sizeof(text));
-    (void)snprintf(out, DLB_TABLE_CELL_CAP, "%s%.30s", seconds < 0 ? "-" : sign ? "+" : "", text);
+    (void)snprintf(out, DLB_TABLE_CELL_CAP, "%s%s", seconds < 0 ? "-" : sign ? "+" : "", text);
 }
 
 static void put_count(cell_text out, double count)
 {
-    char text[40];
     if (isfinite(count))
-        put(out, dlb_count_text(round(count), text, sizeof(text)));
+        (void)dlb_table_count(round(count), FIGURE_BYTES, out, DLB_TABLE_CELL_CAP);
     else
         put(out, "-");
+}
+
+static void put_pair(cell_text out, const char *a, const char *between, const char *b)
+{
+    (void)snprintf(out, DLB_TABLE_CELL_CAP, "%.*s%.3s%.*s", FIGURE_BYTES, a, between, FIGURE_BYTES,
+                   b);
 }
 
 static void put_ratio(cell_text out, double ratio)
@@ -70,7 +79,7 @@ static void put_range(cell_text out, const json_t *seconds)
     }
     (void)dlb_duration_text(fabs(a), low, sizeof(low));
     (void)dlb_duration_text(fabs(b), high, sizeof(high));
-    (void)snprintf(out, DLB_TABLE_CELL_CAP, "%.15s-%.15s", low, high);
+    put_pair(out, low, "-", high);
 }
 
 static bool is_ok(const json_t *rung)
@@ -103,7 +112,7 @@ static void calls_text(cell_text out, const json_t *calls)
     cell_text n, longest;
     put_count(n, dlb_json_number(calls, "count"));
     put_seconds(longest, dlb_json_number(calls, "max_ns") * 1e-9, false);
-    (void)snprintf(out, DLB_TABLE_CELL_CAP, "%.12s / %.16s", n, longest);
+    put_pair(out, n, " / ", longest);
 }
 
 static void kernel_row(const json_t *rung, double noise_frac, cell_text *row)
@@ -118,7 +127,7 @@ static void kernel_row(const json_t *rung, double noise_frac, cell_text *row)
     put_seconds(row[3], dlb_json_number(loop, "blocked_ns") * 1e-9, false);
     put_count(a, dlb_json_number(process, "voluntary_switches"));
     put_count(b, dlb_json_number(process, "involuntary_switches"));
-    (void)snprintf(row[4], DLB_TABLE_CELL_CAP, "%.16s/%.16s", a, b);
+    put_pair(row[4], a, "/", b);
     put_count(row[5], dlb_json_number(process, "minor_faults"));
     put_seconds(row[6], dlb_json_number(json_object_get(os, "faults"), "seconds"), false);
     calls_text(row[7], json_object_get(os, "copy_calls"));
@@ -163,42 +172,37 @@ static void render(const json_t *doc, const struct column *columns, uint32_t n, 
 /* One line for each reason, with the rungs that it is about. */
 static void reasons(const json_t *rungs, uint32_t n_columns, struct dlb_text *out)
 {
-    const json_t *rung, *other;
-    size_t i, k;
-    json_array_foreach(rungs, i, rung) {
-        const char *reason = dlb_text_shown(rung, "reason");
+    json_t *groups = dlb_reasons_groups(rungs, NULL);
+    const json_t *group;
+    size_t i;
+    json_array_foreach(groups, i, group) {
+        const json_t *first = json_array_get(rungs, dlb_reasons_place(group, 0));
         struct dlb_text line = {0};
-        bool told = is_ok(rung);
-        dlb_text_printf(&line, "%.*s: ", DLB_CUT(dlb_text_shown(rung, "status"), 20));
-        size_t start = line.len_bytes;
-        json_array_foreach(rungs, k, other) {
-            if (is_ok(other) || strcmp(dlb_text_shown(other, "reason"), reason) != 0 ||
-                strcmp(dlb_json_text(other, "status"), dlb_json_text(rung, "status")) != 0)
-                continue;
-            told = told || k < i;
-            dlb_text_printf(&line, "%s%.*s", line.len_bytes > start ? ", " : "",
-                            DLB_CUT(dlb_text_shown(other, "rung"), 30));
+        dlb_text_printf(&line, "%.*s: ", DLB_CUT(dlb_text_shown(first, "status"), 20));
+        for (size_t k = 0; k < json_array_size(group); k++) {
+            const json_t *rung = json_array_get(rungs, dlb_reasons_place(group, k));
+            dlb_text_printf(&line, "%s%.*s", k > 0 ? ", " : "",
+                            DLB_CUT(dlb_text_shown(rung, "rung"), NAME_BYTES));
         }
         dlb_text_printf(&line, ": ");
-        dlb_text_plain(&line, reason, 1000);
-        if (!told)
-            dlb_text_fold(out, line.data, 0, n_columns);
+        dlb_text_plain(&line, dlb_text_shown(first, "reason"), 1000);
+        dlb_text_fold(out, line.data, 0, n_columns);
         dlb_text_free(&line);
     }
+    json_decref(groups);
 }
 
 #define INTERVAL_COLUMNS 90 /* from this width on */
 
-/* " 1.2 s to 1.4 s", or nothing. */
-static void interval(const json_t *part, cell_text out)
+/* "  1.2 s to 1.4 s", or nothing. */
+static void put_interval(const json_t *part, struct dlb_text *out)
 {
     cell_text low, high;
-    out[0] = '\0';
     if (!isfinite(dlb_json_number(part, "low")) || !isfinite(dlb_json_number(part, "high")))
         return;
     put_seconds(low, dlb_json_number(part, "low"), false);
     put_seconds(high, dlb_json_number(part, "high"), false);
-    (void)snprintf(out, DLB_TABLE_CELL_CAP, "  %.12s to %.12s", low, high);
+    dlb_text_printf(out, "  %s to %s", low, high);
 }
 
 static void decomposition(const json_t *gap, uint32_t n_columns, struct dlb_text *out)
@@ -209,24 +213,23 @@ static void decomposition(const json_t *gap, uint32_t n_columns, struct dlb_text
         return;
     dlb_text_printf(out, "\ntorch-dataloader beyond torch-direct:\n");
     json_array_foreach(json_object_get(gap, "decomposition"), i, part) {
-        cell_text name, seconds, range = "";
+        cell_text name, seconds;
         double frac = dlb_json_number(part, "frac");
         put(name, dlb_text_shown(part, "part"));
         put_seconds(seconds, dlb_json_number(part, "seconds"), false);
         dlb_text_printf(out, "  ");
         dlb_text_plain(out, name, sizeof(name));
-        dlb_text_printf(out, "%*s %10.10s", 31 - (int)dlb_text_width(name, sizeof(name)), "",
-                        seconds);
+        dlb_text_printf(out, "%*s %10s", 31 - (int)dlb_text_width(name, sizeof(name)), "", seconds);
         if (isfinite(frac) && fabs(frac) < 1e6)
             dlb_text_printf(out, " %6.1f%%", frac * 100);
         else
             dlb_text_printf(out, "       -");
-        if (n_columns == 0 || n_columns >= INTERVAL_COLUMNS)
-            interval(part, range);
         if (dlb_json_text(part, "label")[0])
             dlb_text_printf(out, " ");
         dlb_text_plain(out, dlb_json_text(part, "label"), 7);
-        dlb_text_printf(out, "%s\n", range);
+        if (n_columns == 0 || n_columns >= INTERVAL_COLUMNS)
+            put_interval(part, out);
+        dlb_text_printf(out, "\n");
     }
 }
 

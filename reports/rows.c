@@ -5,6 +5,18 @@
 #include <stdbool.h>
 #include <string.h>
 
+struct taker {
+    void (*take)(const json_t *row, void *ctx);
+    void *ctx;
+};
+
+/* Ends the row. */
+static void give(const struct taker *taker, json_t *row)
+{
+    taker->take(row, taker->ctx);
+    json_decref(row);
+}
+
 static void put(json_t *row, const char *key, const json_t *value)
 {
     dlb_json_put(row, key, value ? json_incref((json_t *)value) : json_null());
@@ -37,7 +49,7 @@ static size_t n_repetitions(const json_t *cell)
     return n;
 }
 
-static void add_cell(const json_t *doc, const json_t *cell, json_t *rows)
+static void give_cell(const json_t *doc, const json_t *cell, const struct taker *taker)
 {
     const json_t *axes = json_object_get(doc, "axes"), *config = json_object_get(cell, "config");
     const char *key;
@@ -54,11 +66,11 @@ static void add_cell(const json_t *doc, const json_t *cell, json_t *rows)
                 put(row, key, json_array_get(json_object_get(value, "values"), i));
         if (json_object_get(cell, "skipped_frac"))
             put(row, "skipped_frac", json_object_get(cell, "skipped_frac"));
-        dlb_json_append(rows, row);
+        give(taker, row);
     }
 }
 
-static void add_rung(const json_t *doc, const json_t *rung, json_t *rows)
+static void give_rung(const json_t *doc, const json_t *rung, const struct taker *taker)
 {
     const json_t *values = json_object_get(json_object_get(rung, "seconds"), "values"), *value;
     size_t i;
@@ -66,12 +78,12 @@ static void add_rung(const json_t *doc, const json_t *rung, json_t *rows)
         json_t *row = begin(doc, json_object_get(rung, "rung"));
         dlb_json_put(row, "repetition", json_integer((json_int_t)i));
         put(row, "seconds", value);
-        dlb_json_append(rows, row);
+        give(taker, row);
     }
 }
 
 /* An epoch's own figures; what is nested (waits, step_to_step) are stages. */
-static void add_epoch(const json_t *doc, const json_t *epoch, json_t *rows)
+static void give_epoch(const json_t *doc, const json_t *epoch, const struct taker *taker)
 {
     json_t *zero = dlb_json_made(json_integer(0)), *row = begin(doc, zero), *value;
     const char *key;
@@ -80,17 +92,18 @@ static void add_epoch(const json_t *doc, const json_t *epoch, json_t *rows)
     json_object_foreach((json_t *)epoch, key, value)
         if (!json_is_object(value) && !json_is_array(value))
             put(row, key, value);
-    dlb_json_append(rows, row);
+    give(taker, row);
 }
 
-void dlb_rows_add(const json_t *doc, json_t *rows)
+void dlb_rows_each(const json_t *doc, void (*take)(const json_t *row, void *ctx), void *ctx)
 {
+    const struct taker taker = {take, ctx};
     const json_t *entry;
     size_t i;
     json_array_foreach(json_object_get(json_object_get(doc, "watch"), "epochs"), i, entry)
-        add_epoch(doc, entry, rows);
+        give_epoch(doc, entry, &taker);
     json_array_foreach(json_object_get(doc, "cells"), i, entry)
-        add_cell(doc, entry, rows);
+        give_cell(doc, entry, &taker);
     json_array_foreach(json_object_get(json_object_get(doc, "gap"), "rungs"), i, entry)
-        add_rung(doc, entry, rows);
+        give_rung(doc, entry, &taker);
 }

@@ -7,8 +7,9 @@
 
 #include <jansson.h>
 
-/* Appends flat objects to the array `rows`, their members in the order of the columns. A document
- * of an earlier version gives what it has. */
-void dlb_rows_add(const json_t *doc, json_t *rows);
+/* Makes one flat object after the other, its members in the order of the columns. `take` borrows it
+ * until it returns: all rows together may be far larger than the document. A document of an earlier
+ * version gives what it has. */
+void dlb_rows_each(const json_t *doc, void (*take)(const json_t *row, void *ctx), void *ctx);
 
 #endif

@@ -44,51 +44,51 @@ static void put_value(struct dlb_text *out, const json_t *value)
     free(text);
 }
 
-/* All keys of all rows, each at its first place. */
-static json_t *columns_of(const json_t *rows)
+struct lines {
+    json_t *columns; /* the keys of all rows, each at its first place */
+    struct dlb_text *out;
+};
+
+static void add_columns(const json_t *row, void *ctx)
 {
-    json_t *columns = dlb_json_made(json_object()), *value;
-    const json_t *row;
+    const struct lines *lines = ctx;
     const char *key;
-    size_t i;
-    json_array_foreach(rows, i, row)
-        json_object_foreach((json_t *)row, key, value)
-            if (!json_object_get(columns, key))
-                dlb_json_put(columns, key, json_true());
-    return columns;
+    json_t *value;
+    json_object_foreach((json_t *)row, key, value)
+        if (!json_object_get(lines->columns, key))
+            dlb_json_put(lines->columns, key, json_true());
 }
 
-static void put_row(struct dlb_text *out, json_t *columns, const json_t *row)
+/* NULL: the titles. */
+static void put_row(const json_t *row, void *ctx)
 {
+    const struct lines *lines = ctx;
     const char *key, *before = "";
     json_t *ignored;
-    json_object_foreach(columns, key, ignored) {
+    json_object_foreach(lines->columns, key, ignored) {
         (void)ignored;
-        dlb_text_printf(out, "%s", before);
+        dlb_text_append(lines->out, before, strlen(before));
         if (row)
-            put_value(out, json_object_get(row, key));
+            put_value(lines->out, json_object_get(row, key));
         else
-            put_text(out, key);
+            put_text(lines->out, key);
         before = ",";
     }
-    dlb_text_printf(out, "\n");
+    dlb_text_append(lines->out, "\n", 1);
 }
 
+/* Rows are made twice, and never held all at once. */
 static void render_all(const json_t *const *docs, uint32_t n, const struct dlb_report_opts *opts,
                        struct dlb_text *out)
 {
-    json_t *rows = dlb_json_made(json_array());
-    const json_t *row;
-    size_t i;
+    struct lines lines = {dlb_json_made(json_object()), out};
     (void)opts;
     for (uint32_t k = 0; k < n; k++)
-        dlb_rows_add(docs[k], rows);
-    json_t *columns = columns_of(rows);
-    put_row(out, columns, NULL);
-    json_array_foreach(rows, i, row)
-        put_row(out, columns, row);
-    json_decref(columns);
-    json_decref(rows);
+        dlb_rows_each(docs[k], add_columns, &lines);
+    put_row(NULL, &lines);
+    for (uint32_t k = 0; k < n; k++)
+        dlb_rows_each(docs[k], put_row, &lines);
+    json_decref(lines.columns);
 }
 
 static void render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)

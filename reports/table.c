@@ -1,5 +1,8 @@
 #include "reports/table.h"
 
+#include "core/base/escape.h"
+#include "core/base/units.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -10,10 +13,17 @@ bool dlb_table_add(struct dlb_table *table, const char *title, uint32_t rank, bo
     if (table->n_columns == DLB_TABLE_MAX_COLUMNS)
         return false;
     struct dlb_table_column *column = &table->column[table->n_columns++];
-    (void)snprintf(column->title, sizeof(column->title), "%s", title);
+    dlb_cut_text(column->title, sizeof(column->title), title);
     column->rank = rank;
     column->left = left;
     return true;
+}
+
+const char *dlb_table_count(double count, size_t max, char *text, size_t n_text)
+{
+    if (strlen(dlb_count_text(count, text, n_text)) > max)
+        (void)snprintf(text, n_text, "%.4g", count);
+    return text;
 }
 
 static const char *cell_at(const struct dlb_table *table, uint32_t row, uint32_t column)

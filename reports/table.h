@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DLB_TABLE_MAX_COLUMNS 24
-#define DLB_TABLE_CELL_CAP 40 /* bytes, with the terminating zero */
+#define DLB_TABLE_MAX_COLUMNS 64
+#define DLB_TABLE_CELL_CAP 48 /* bytes, with the terminating zero */
 
 struct dlb_table_column {
     char title[DLB_TABLE_CELL_CAP];
@@ -27,6 +27,10 @@ struct dlb_table {
 
 /* Adds a column; false when there are too many. */
 bool dlb_table_add(struct dlb_table *table, const char *title, uint32_t rank, bool left);
+
+/* A count as dlb_count_text shows it, or with four digits ("1.235e+17") where that has more than
+ * `max` bytes. Returns `text`. */
+const char *dlb_table_count(double count, size_t max, char *text, size_t n_text);
 
 /* Whether it fits `width` characters (0: no limit) with all columns of at most that rank. */
 bool dlb_table_fits(const struct dlb_table *table, uint32_t width, uint32_t rank);

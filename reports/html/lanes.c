@@ -38,7 +38,8 @@ static const struct look {
 };
 
 struct total {
-    uint64_t n, ns;
+    uint64_t n;
+    double ns;
 };
 
 struct lane {
@@ -91,7 +92,7 @@ static void add_up(const struct lanes *lanes, struct lane *lane)
         if (!span_at(lanes, lane, i, &name, &start_ns, &length_ns))
             continue;
         lane->total[name].n++;
-        lane->total[name].ns += (uint64_t)length_ns;
+        lane->total[name].ns += length_ns;
     }
 }
 
@@ -118,7 +119,7 @@ static void put_shape(struct dlb_text *out, struct lanes *lanes, const struct la
     dlb_text_printf(out, "\"><title>");
     words_of(out, name_at(lanes, name));
     dlb_text_printf(out, ": %s in %" PRIu64 " spans</title></path>",
-                    dlb_unit_text(DLB_UNIT_NS, (double)lane->total[name].ns, text, sizeof(text)),
+                    dlb_unit_text(DLB_UNIT_NS, lane->total[name].ns, text, sizeof(text)),
                     lane->total[name].n);
 }
 
@@ -166,17 +167,17 @@ static void put_row(struct dlb_text *out, const struct lanes *lanes, const struc
                     size_t name)
 {
     const struct total *total = &lane->total[name];
-    double share = (double)total->ns / lanes->span_ns;
+    double share = total->ns / lanes->span_ns;
     char ns[64], frac[64];
     dlb_text_printf(out, "<tr><td class=\"text\">");
     words_of(out, dlb_json_text(lane->track, "name"));
     dlb_text_printf(out, "</td><td class=\"text\">");
     words_of(out, name_at(lanes, name));
     dlb_text_printf(out,
-                    "</td><td data-v=\"%" PRIu64 "\">%" PRIu64 "</td><td data-v=\"%" PRIu64
-                    "\">%s</td><td data-v=\"%.6g\">%s</td></tr>\n",
+                    "</td><td data-v=\"%" PRIu64 "\">%" PRIu64
+                    "</td><td data-v=\"%.0f\">%s</td><td data-v=\"%.6g\">%s</td></tr>\n",
                     total->n, total->n, total->ns,
-                    dlb_unit_text(DLB_UNIT_NS, (double)total->ns, ns, sizeof(ns)), share,
+                    dlb_unit_text(DLB_UNIT_NS, total->ns, ns, sizeof(ns)), share,
                     dlb_unit_text(DLB_UNIT_FRAC, share, frac, sizeof(frac)));
 }
 
@@ -233,7 +234,8 @@ void dlb_html_lanes(struct dlb_text *out, const json_t *doc, uint32_t result)
                           .span_ns = dlb_json_number(timeline, "span_ns")};
     size_t n = 0;
     lanes.n_names = json_array_size(lanes.names);
-    if (!(lanes.span_ns > 0) || lanes.n_names == 0 || lanes.n_names > DLB_TRACE_MAX_NAMES)
+    if (!(lanes.span_ns > 0 && lanes.span_ns < 0x1p63) || lanes.n_names == 0 ||
+        lanes.n_names > DLB_TRACE_MAX_NAMES)
         return; /* of no timeline that dlbench writes */
     struct lane *lane = dlb_mem_array(json_array_size(tracks), sizeof(*lane));
     for (size_t i = 0; i < json_array_size(tracks); i++) {

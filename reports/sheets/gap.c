@@ -56,6 +56,7 @@ static void part_row(const json_t *part, struct dlb_sheet *out)
 void dlb_sheet_waterfall(const json_t *doc, struct dlb_sheet *out)
 {
     const json_t *gap = gap_of(doc), *parts = json_object_get(gap, "decomposition"), *part;
+    double total = dlb_json_number(gap, "total_seconds");
     size_t i;
     if (json_array_size(parts) == 0)
         return;
@@ -72,10 +73,10 @@ void dlb_sheet_waterfall(const json_t *doc, struct dlb_sheet *out)
         part_row(part, out);
     dlb_sheet_row(out, DLB_SHEET_NO_CELL);
     dlb_sheet_text(out, "all");
-    dlb_sheet_number(out, dlb_json_number(gap, "total_seconds"));
+    dlb_sheet_number(out, total);
     dlb_sheet_number(out, dlb_json_number(gap, "total_low"));
     dlb_sheet_number(out, dlb_json_number(gap, "total_high"));
-    dlb_sheet_number(out, 1);
+    dlb_sheet_number(out, isfinite(total) ? 1 : (double)NAN);
     dlb_sheet_text(out, "");
     dlb_sheet_text(out, "");
 }
