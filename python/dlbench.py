@@ -501,7 +501,7 @@ def recorded(loader, mode, count, results, run_name, overwrite):
 
 
 class ResultError(ValueError):
-    """A file that is no result of dlbench, or whose schema_version this module does not know."""
+    """A file that is no result of dlbench, or a damaged one, or whose schema_version this module does not know."""
 
 
 def read(path):
@@ -525,11 +525,15 @@ NESTED = {"accelerators", "au", "cache", "in_c", "io", "os", "parts", "python", 
 
 
 def flat(row, values):
-    """Adds numbers and texts as they are, and of an estimate its median as NAME, its ends as NAME_low, NAME_high or NAME_max."""
+    """Adds numbers and texts as they are, and of an estimate its median as NAME, its ends as NAME_low, NAME_high or NAME_max.
+
+    The ends of one repetition ("none") are its median, and no interval.
+    """
     for name, value in values.items():
         if isinstance(value, dict) and "median" in value:
+            one = value.get("interval") == "none"
             row[name] = value["median"]
-            row.update(("%s_%s" % (name, end), value[end]) for end in ("low", "high", "max") if end in value)
+            row.update(("%s_%s" % (name, end), None if one else value[end]) for end in ("low", "high", "max") if end in value)
         elif name not in NESTED and not isinstance(value, (dict, list)):
             row[name] = value
     return row
@@ -575,6 +579,15 @@ def tables(result):
     Names of columns are those of summary.json, units are their ends (_ns, _bytes, _frac, _per_s); None was not measured.
     """
     document = result if isinstance(result, dict) else read(result)
+    try:
+        return tables_of(document)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as why:
+        name = "the document" if isinstance(result, dict) else result
+        raise ResultError("%s is damaged: what it must hold is missing, or of another type (%s: %s)"
+                          % (name, type(why).__name__, why)) from None
+
+
+def tables_of(document):
     out = {"cells": [], "repetitions": [], "stages": []}
     known = {"run_name": document["run_name"]}
     if document["command"] == "watch":

@@ -3,6 +3,7 @@
 #include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/shell.h"
 #include "core/base/units.h"
 #include "core/measure/verdict.h"
 #include "reports/findings.h"
@@ -110,12 +111,14 @@ static void severity(const json_t *doc, const json_t *best, char *text, size_t n
     uint64_t n_skipped = dlb_json_u64(best, "skipped_samples", 0);
     bool judged =
         !has_text(verdict, "class", "INCOMPLETE") && !has_text(verdict, "class", "HARNESS-BOUND");
+    char percent[24];
     int n = snprintf(text, n_text, "%.*s", DLB_CUT(word, 40));
     if (judged && isfinite(idle))
-        n += snprintf(text + n, n_text - (size_t)n, ": the accelerator is idle %.3g%% of the time",
-                      100 * idle);
+        n += snprintf(text + n, n_text - (size_t)n, ": the accelerator is idle %s of the time",
+                      dlb_text_percent(DLB_PERCENT_SHORT, idle, percent, sizeof(percent)));
     if (lost >= DLB_LOST_WARN)
-        (void)snprintf(text + n, n_text - (size_t)n, ", %.3g%% of the samples skipped", 100 * lost);
+        (void)snprintf(text + n, n_text - (size_t)n, ", %s of the samples skipped",
+                       dlb_text_percent(DLB_PERCENT_SHORT, lost, percent, sizeof(percent)));
     else if (cut && n_skipped > 0)
         (void)snprintf(text + n, n_text - (size_t)n,
                        ", %" PRIu64 " samples and the rest of damaged shards skipped", n_skipped);
@@ -169,7 +172,7 @@ static const char *step_text(double ms, char *text, size_t n_text)
 
 /* From what the rate that is shown was measured. Only that of the whole window is its batches over
  * its time. */
-static void measured_over(const json_t *doc, const json_t *one, char *text, size_t n_text)
+static void say_measured_over(const json_t *doc, const json_t *one, struct dlb_text *line)
 {
     const char *rate = dlb_ranked_rate(doc);
     double steps = dlb_json_number(one, "steps"), seconds = dlb_json_number(one, "window_ns") / 1e9;
@@ -177,47 +180,64 @@ static void measured_over(const json_t *doc, const json_t *one, char *text, size
 
     if (!isfinite(steps))
         return;
-    (void)snprintf(text, n_text, "%s %.0f batches in %s, ",
-                   strcmp(rate, "epoch_samples_per_s") == 0 ? "projected for a whole epoch from"
-                   : strcmp(rate, "within_epoch_samples_per_s") == 0
-                       ? "without borders of epochs, of"
-                       : "over",
-                   steps, dlb_duration_text(seconds, window, sizeof(window)));
+    dlb_text_printf(line, "%s %.0f batches in %s, ",
+                    strcmp(rate, "epoch_samples_per_s") == 0 ? "projected for a whole epoch from"
+                    : strcmp(rate, "within_epoch_samples_per_s") == 0
+                        ? "without borders of epochs, of"
+                        : "over",
+                    steps, dlb_duration_text(seconds, window, sizeof(window)));
+}
+
+static void say_needs(const json_t *doc, const json_t *cell, double needs, struct dlb_text *line)
+{
+    const char *source = dlb_json_text(json_object_get(doc, "device"), "step_source");
+    double step_ms = dlb_json_number(json_object_get(cell, "config"), "device.step_ms");
+    double n = dlb_json_number(json_object_get(cell, "accelerators"), "count");
+    char all[24], each[24], step[24];
+
+    dlb_text_printf(line, "Needs %s samples/s (", dlb_count_text(needs, all, sizeof(all)));
+    if (n > 1)
+        dlb_text_printf(line, "%.0f x ", n);
+    dlb_text_printf(
+        line, "%s / %s ms%s%.*s). ", dlb_count_text(needs * step_ms / 1000 / n, each, sizeof(each)),
+        step_text(step_ms, step, sizeof(step)), source[0] ? "; " : "", DLB_CUT(source, 1000));
+}
+
+static void say_gives(const json_t *doc, const json_t *cell, double needs, struct dlb_text *line)
+{
+    const json_t *all = json_object_get(cell, "accelerators"),
+                 *one = json_array_get(json_object_get(all, "each"), 0);
+    double gives = dlb_json_number(json_object_get(cell, dlb_ranked_rate(doc)), "median");
+    double repeats = dlb_json_number(cell, "repeats");
+    char rate[24], share[24];
+
+    if (json_array_size(json_object_get(doc, "cells")) > 1)
+        dlb_text_printf(line, "Cell %lld", dlb_ranked_offered_number(doc));
+    else
+        dlb_text_printf(line, "This");
+    dlb_text_printf(line, " gives %s: %s of that, ", dlb_count_text(gives, rate, sizeof(rate)),
+                    dlb_text_percent(DLB_PERCENT_SHORT, gives / needs, share, sizeof(share)));
+    say_measured_over(doc, one, line);
+    if (repeats > 1)
+        dlb_text_printf(line, "in each of %.0f repetitions.", repeats);
+    else
+        dlb_text_printf(line, "once.");
 }
 
 /* What the steps could take, and what the cell whose settings are offered gives them. */
 void dlb_answer_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *cell = dlb_ranked_offered(doc);
-    const json_t *config = json_object_get(cell, "config"),
-                 *all = json_object_get(cell, "accelerators"),
-                 *one = json_array_get(json_object_get(all, "each"), 0);
-    double step_ms = dlb_json_number(config, "device.step_ms");
-    double n = dlb_json_number(all, "count");
-    double gives = dlb_json_number(json_object_get(cell, dlb_ranked_rate(doc)), "median");
-    double needs = dlb_supply_needs(cell), repeats = dlb_json_number(cell, "repeats");
-    const char *source = dlb_json_text(json_object_get(doc, "device"), "step_source");
-    char line[1600], texts[4][24], times[24] = "", over[120] = "", which[40] = "This";
-    char how_often[40] = "once";
+    double needs = dlb_supply_needs(cell);
+    struct dlb_text line = {0};
 
-    if (!isfinite(needs) || !(gives > 0))
+    if (!isfinite(needs) ||
+        !(dlb_json_number(json_object_get(cell, dlb_ranked_rate(doc)), "median") > 0))
         return;
-    if (n > 1)
-        (void)snprintf(times, sizeof(times), "%.0f x ", n);
-    if (repeats > 1)
-        (void)snprintf(how_often, sizeof(how_often), "in each of %.0f repetitions", repeats);
-    if (json_array_size(json_object_get(doc, "cells")) > 1)
-        (void)snprintf(which, sizeof(which), "Cell %lld", dlb_ranked_offered_number(doc));
-    measured_over(doc, one, over, sizeof(over));
-    (void)snprintf(line, sizeof(line),
-                   "Needs %s samples/s (%s%s / %s ms%s%.*s). %s gives %s: %.3g%% of that, "
-                   "%s%s.",
-                   dlb_count_text(needs, texts[0], sizeof(texts[0])), times,
-                   dlb_count_text(needs * step_ms / 1000 / n, texts[1], sizeof(texts[1])),
-                   step_text(step_ms, texts[2], sizeof(texts[2])), source[0] ? "; " : "",
-                   DLB_CUT(source, 1000), which, dlb_count_text(gives, texts[3], sizeof(texts[3])),
-                   100 * gives / needs, over, how_often);
-    dlb_text_fold(out, line, 0, n_columns);
+    say_needs(doc, cell, needs, &line);
+    say_gives(doc, cell, needs, &line);
+    dlb_text_fold(out, line.data, 0, n_columns);
+    dlb_text_free(&line);
 }
 
 /* Of one run it is the rate, which dlb_answer_demand() has told. */
@@ -259,10 +279,8 @@ static void say_caveats_title(const struct dlb_report_opts *opts, size_t n, uint
 {
     struct dlb_text command = {0};
     if (opts->folder) {
-        char *folder = dlb_escaped(opts->folder, DLB_ESCAPE_NAME);
-        dlb_text_printf(&command, "dlbench report ");
-        dlb_text_append(&command, folder, strlen(folder));
-        dlb_text_printf(&command, " ");
+        char *folder = dlb_shell_word(opts->folder);
+        dlb_text_printf(&command, "dlbench report %s ", folder);
         free(folder);
     }
     dlb_text_printf(&command, "--verbose");

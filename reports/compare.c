@@ -15,6 +15,8 @@
 #define RANK_FIGURES 2       /* A's and B's own figures are dropped before anything else */
 #define MAX_KEYS 16
 #define VALUE_BYTES 60
+#define KIND_COLUMNS 13
+#define MAX_KIND 40 /* bytes of a document's own */
 
 bool dlb_compare_is(const json_t *doc)
 {
@@ -36,31 +38,24 @@ void dlb_compare_title(const json_t *doc, struct dlb_text *out, enum dlb_markup 
     dlb_markup_text(out, name_of(compare, "a"), how);
 }
 
-static const char *percent(double frac, char *text, size_t n_text)
+static const char *change_of(const json_t *object, const char *key, char *text, size_t n_text)
 {
-    if (isfinite(frac))
-        (void)snprintf(text, n_text, "%+.1f%%", frac * 100);
-    else
-        (void)snprintf(text, n_text, "-");
-    return text;
+    return dlb_text_percent(DLB_PERCENT_CHANGE, dlb_json_number(object, key), text, n_text);
 }
 
-static const char *share(double frac, char *text, size_t n_text)
+static const char *share_of(const json_t *pair, const char *key, char *text, size_t n_text)
 {
-    if (isfinite(frac))
-        (void)snprintf(text, n_text, "%.3g%%", frac * 100);
-    else
-        (void)snprintf(text, n_text, "an unknown share");
-    return text;
+    double frac = dlb_json_number(pair, key);
+    return isfinite(frac) ? dlb_text_percent(DLB_PERCENT_SHORT, frac, text, n_text)
+                          : "an unknown share";
 }
 
 static const char *interval(const json_t *change, char *text, size_t n_text)
 {
     char low[20], high[20];
     if (isfinite(dlb_json_number(change, "low")))
-        (void)snprintf(text, n_text, "%s to %s",
-                       percent(dlb_json_number(change, "low"), low, sizeof(low)),
-                       percent(dlb_json_number(change, "high"), high, sizeof(high)));
+        (void)snprintf(text, n_text, "%s to %s", change_of(change, "low", low, sizeof(low)),
+                       change_of(change, "high", high, sizeof(high)));
     else
         (void)snprintf(text, n_text, "not known");
     return text;
@@ -132,7 +127,7 @@ static void put_row(const json_t *pair, uint32_t n_keys, char (*cell)[DLB_TABLE_
         (void)snprintf(cell[at], DLB_TABLE_CELL_CAP, "-");
     put_figure(pair, "a", cell[at++]);
     put_figure(pair, "b", cell[at++]);
-    percent(dlb_json_number(pair, "change_frac"), cell[at++], DLB_TABLE_CELL_CAP);
+    (void)change_of(pair, "change_frac", cell[at++], DLB_TABLE_CELL_CAP);
     dlb_cut_text(cell[at++], DLB_TABLE_CELL_CAP, interval(pair, text, sizeof(text)));
     dlb_cut_text(cell[at], DLB_TABLE_CELL_CAP, dlb_text_shown(pair, "verdict"));
 }
@@ -190,8 +185,8 @@ static void say_apart(const json_t *compare, struct dlb_text *line)
     if (!first)
         return;
     dlb_text_printf(line, " Not judged: A skipped %s of its samples and B %s",
-                    share(dlb_json_number(first, "a_skipped_frac"), a, sizeof(a)),
-                    share(dlb_json_number(first, "b_skipped_frac"), b, sizeof(b)));
+                    share_of(first, "a_skipped_frac", a, sizeof(a)),
+                    share_of(first, "b_skipped_frac", b, sizeof(b)));
     if (n_all > 1)
         dlb_text_printf(line, " in the first of %zu such pairs of %zu", n, n_all);
     dlb_text_printf(line, ", so their work differs, and a rate does not count what was skipped. "
@@ -203,46 +198,72 @@ void dlb_compare_answer(const json_t *compare, struct dlb_text *out)
     const json_t *overall = json_object_get(compare, "overall");
     char text[64], change[24];
     dlb_text_printf(out, "B is %s: %s (%s), of %s.", dlb_text_shown(overall, "verdict"),
-                    percent(dlb_json_number(overall, "change_frac"), change, sizeof(change)),
+                    change_of(overall, "change_frac", change, sizeof(change)),
                     interval(overall, text, sizeof(text)), figure_words(compare));
     say_apart(compare, out);
 }
 
-static void say_meaning(const json_t *compare, struct dlb_text *line)
+/* How sure one is of the change; a sentence whose figure is missing is left out. */
+static void say_noise(const json_t *compare, struct dlb_text *line)
 {
-    const json_t *between = json_object_get(compare, "between");
-    double detectable = dlb_json_number(json_object_get(compare, "overall"), "detectable_frac");
-    const char *by = dlb_json_text(between, "by");
+    double detectable = dlb_json_number(json_object_get(compare, "overall"), "detectable_frac"),
+           smallest = dlb_json_number(compare, "smallest_frac");
+    char text[24];
     if (isfinite(detectable))
         dlb_text_printf(line,
-                        "Smallest change that these results could have shown: %.1f%% (found in 4 "
-                        "of 5 such comparisons). ",
-                        detectable * 100);
+                        "Smallest change that these results could have shown: %s (found in 4 of 5 "
+                        "such comparisons). ",
+                        dlb_text_percent(DLB_PERCENT_TENTHS, detectable, text, sizeof(text)));
     else
         dlb_text_printf(line,
                         "One repetition on each side shows no noise, so there is no interval: "
                         "set run.repeats, or give --also-a and --also-b. ");
-    dlb_text_printf(line, "Changes below %.1f%% count as none (--smallest). ",
-                    dlb_json_number(compare, "smallest_frac") * 100);
+    if (isfinite(smallest))
+        dlb_text_printf(line, "Changes below %s count as none (--smallest). ",
+                        dlb_text_percent(DLB_PERCENT_TENTHS, smallest, text, sizeof(text)));
+}
+
+static void say_between(const json_t *compare, struct dlb_text *line)
+{
+    const json_t *between = json_object_get(compare, "between");
+    const char *by = dlb_json_text(between, "by");
+    double used = dlb_json_number(between, "used_frac"),
+           disturbed = dlb_json_number(between, "disturbed_frac");
+    char text[24];
     if (strcmp(by, "pairs") == 0)
         dlb_text_printf(line, "Repetitions are paired: they ran beside each other. ");
-    else
+    else if (isfinite(used))
         dlb_text_printf(line,
-                        "Results made at different times may differ by %.1f%% (one standard "
+                        "Results made at different times may differ by %s (one standard "
                         "deviation%s) beside what their repetitions show. ",
-                        dlb_json_number(between, "used_frac") * 100,
+                        dlb_text_percent(DLB_PERCENT_TENTHS, used, text, sizeof(text)),
                         strcmp(by, "allowance") == 0
                             ? ": --between, and the noise; better, give --also-a and --also-b"
                             : ", of which the repeated results are part");
-    double disturbed = dlb_json_number(between, "disturbed_frac");
     if (disturbed > 0)
-        dlb_text_printf(line, "Others disturbed %.0f%% of the repetitions. ", disturbed * 100);
-    double n_intervals = dlb_json_number(compare, "intervals");
-    double level = dlb_json_number(compare, "level") * 100;
+        dlb_text_printf(line, "Others disturbed %s of the repetitions. ",
+                        dlb_text_percent(DLB_PERCENT_WHOLE, disturbed, text, sizeof(text)));
+}
+
+static void say_level(const json_t *compare, struct dlb_text *line)
+{
+    double n_intervals = dlb_json_number(compare, "intervals"),
+           level = dlb_json_number(compare, "level");
+    char text[24];
+    if (!isfinite(level))
+        return;
+    (void)dlb_text_percent(DLB_PERCENT_WHOLE, level, text, sizeof(text));
     if (n_intervals > 1)
-        dlb_text_printf(line, "All %.0f intervals hold together with %.0f%%.", n_intervals, level);
+        dlb_text_printf(line, "All %.0f intervals hold together with %s.", n_intervals, text);
     else
-        dlb_text_printf(line, "The interval holds with %.0f%%.", level);
+        dlb_text_printf(line, "The interval holds with %s.", text);
+}
+
+static void say_meaning(const json_t *compare, struct dlb_text *line)
+{
+    say_noise(compare, line);
+    say_between(compare, line);
+    say_level(compare, line);
     if (strstr(dlb_json_text(compare, "figure"), "samples_per_s"))
         dlb_text_printf(line, " A and B are medians of the repetitions; the change is that of "
                               "their geometric means.");
@@ -287,11 +308,16 @@ static void put_line(const json_t *compare,
 static void put_difference(const json_t *one, struct dlb_text *out)
 {
     static const char *const keys[] = {"a", "b"};
-    dlb_text_printf(out, "  %-13s  ", dlb_text_shown(one, "kind"));
+    const char *kind = dlb_text_shown(one, "kind");
+    size_t width = dlb_text_width(kind, MAX_KIND);
+    dlb_text_printf(out, "  ");
+    dlb_text_plain(out, kind, MAX_KIND);
+    dlb_text_printf(out, "%*s  ", width < KIND_COLUMNS ? (int)(KIND_COLUMNS - width) : 0, "");
     dlb_text_plain(out, dlb_text_shown(one, "key"), 80);
     for (int i = 0; i < 2; i++) {
         const json_t *value = json_object_get(one, keys[i]);
-        char *text = dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        char *text = value ? dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6))
+                           : dlb_mem_text("-");
         dlb_text_printf(out, i ? " | " : ": ");
         dlb_text_plain(out, text, VALUE_BYTES);
         free(text);

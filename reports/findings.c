@@ -5,6 +5,7 @@
 #include "core/base/mem.h"
 #include "core/base/units.h"
 #include "reports/ranked.h"
+#include "reports/sheet.h"
 #include "reports/title.h"
 
 #include <math.h>
@@ -20,45 +21,59 @@ static bool is_emulated(const json_t *doc)
 
 #define ALARM_FRAC 0.8 /* GPU-Util below which monitoring usually reports a badly used GPU */
 
-/* The GPU, and what nvidia-smi would have shown beside what the GPU's events show. */
+static void say_gpu(const json_t *gpu, struct dlb_text *line)
+{
+    const json_t *nvml = json_object_get(gpu, "nvml"), *numa = json_object_get(gpu, "numa"),
+                 *throttle = json_object_get(nvml, "throttle");
+    double gen = dlb_json_number(nvml, "pcie_gen"), width = dlb_json_number(nvml, "pcie_width");
+    double node = dlb_json_number(numa, "node"), distance = dlb_json_number(numa, "distance");
+
+    dlb_text_printf(line, "gpu:    driver %.*s, CUDA %.*s",
+                    DLB_CUT(dlb_text_shown(gpu, "driver"), 30),
+                    DLB_CUT(dlb_text_shown(gpu, "runtime_cuda"), 10));
+    if (isfinite(gen) && isfinite(width))
+        dlb_text_printf(line, ", PCIe gen %.6g x%.6g under load", gen, width);
+    if (isfinite(node) && isfinite(distance))
+        dlb_text_printf(line, ", NUMA node %.6g (distance %.6g)%s", node, distance,
+                        dlb_json_is_true(numa, "bound") ? ", batch memory there" : "");
+    for (size_t i = 0; i < json_array_size(throttle) && i < 4; i++)
+        if (json_is_string(json_array_get(throttle, i)))
+            dlb_text_printf(line, "%s%.*s", i == 0 ? "; clocks were throttled by " : ", ",
+                            DLB_CUT(json_string_value(json_array_get(throttle, i)), 40));
+}
+
+/* What nvidia-smi would have shown beside what the GPU's events show. */
+static void say_utilization(const json_t *doc, const json_t *gpu, struct dlb_text *line)
+{
+    double shown = dlb_json_number(json_object_get(gpu, "nvml"), "utilization_frac");
+    double idle = dlb_json_number(json_object_get(dlb_ranked_best(doc), "gpu_idle_frac"), "median");
+    char monitored[24], alarm[24], computed[24];
+
+    if (!isfinite(shown * 100) || !isfinite(idle * 100))
+        return;
+    dlb_text_printf(line,
+                    "nvidia-smi would have shown %s, %s the usual alarm threshold of %s; by its "
+                    "events the GPU computed %s of the time",
+                    dlb_text_percent(DLB_PERCENT_WHOLE, shown, monitored, sizeof(monitored)),
+                    shown < ALARM_FRAC ? "under" : "above",
+                    dlb_text_percent(DLB_PERCENT_WHOLE, ALARM_FRAC, alarm, sizeof(alarm)),
+                    dlb_text_percent(DLB_PERCENT_TENTHS, 1 - idle, computed, sizeof(computed)));
+}
+
 static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *gpu = json_object_get(json_object_get(doc, "device"), "gpu");
-    const json_t *nvml = json_object_get(gpu, "nvml"), *numa = json_object_get(gpu, "numa"),
-                 *throttle = json_object_get(nvml, "throttle");
-    const json_t *cell = dlb_ranked_best(doc);
-    double shown = dlb_json_number(nvml, "utilization_frac");
-    double idle = dlb_json_number(json_object_get(cell, "gpu_idle_frac"), "median");
-    double gen = dlb_json_number(nvml, "pcie_gen"), width = dlb_json_number(nvml, "pcie_width");
-    char line[512];
+    struct dlb_text line = {0};
 
     if (!json_is_object(gpu))
         return;
-    (void)snprintf(line, sizeof(line), "gpu:    driver %.*s, CUDA %.*s",
-                   DLB_CUT(dlb_text_shown(gpu, "driver"), 30),
-                   DLB_CUT(dlb_text_shown(gpu, "runtime_cuda"), 10));
-    if (isfinite(gen) && isfinite(width))
-        (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
-                       ", PCIe gen %.0f x%.0f under load", gen, width);
-    double node = dlb_json_number(numa, "node"), distance = dlb_json_number(numa, "distance");
-    if (isfinite(node) && isfinite(distance))
-        (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
-                       ", NUMA node %.0f (distance %.0f)%s", node, distance,
-                       json_is_true(json_object_get(numa, "bound")) ? ", batch memory there" : "");
-    for (size_t i = 0; i < json_array_size(throttle) && i < 4; i++)
-        if (json_is_string(json_array_get(throttle, i)))
-            (void)snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%.*s",
-                           i == 0 ? "; clocks were throttled by " : ", ",
-                           DLB_CUT(json_string_value(json_array_get(throttle, i)), 40));
-    dlb_text_fold(out, line, 0, n_columns);
-    if (!isfinite(shown) || !isfinite(idle))
-        return;
-    (void)snprintf(line, sizeof(line),
-                   "nvidia-smi would have shown %.0f%%, %s the usual alarm threshold of %.0f%%; by "
-                   "its events the GPU computed %.1f%% of the time",
-                   shown * 100, shown < ALARM_FRAC ? "under" : "above", ALARM_FRAC * 100,
-                   (1 - idle) * 100);
-    dlb_text_fold(out, line, 0, n_columns);
+    say_gpu(gpu, &line);
+    dlb_text_fold(out, line.data, 0, n_columns);
+    line.len_bytes = 0;
+    say_utilization(doc, gpu, &line);
+    if (line.len_bytes > 0)
+        dlb_text_fold(out, line.data, 0, n_columns);
+    dlb_text_free(&line);
 }
 
 static void bytes_text(const json_t *object, const char *key, char *out, size_t n)
@@ -118,14 +133,12 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
 {
     const json_t *device = json_object_get(doc, "device"), *data = json_object_get(doc, "dataset");
     char line[1024], samples[40], bytes[40];
-    double n_bytes = dlb_json_number(data, "bytes");
     dlb_report_title(doc, dlb_text_shown(doc, "command"), n_columns, out);
-    (void)snprintf(line, sizeof(line), "data:   %.*s, %s samples, %s",
-                   DLB_CUT(dlb_text_shown(data, "format"), 40),
-                   dlb_count_text(dlb_json_number(data, "samples"), samples, sizeof(samples)),
-                   n_bytes >= 0 && n_bytes < 1e19
-                       ? dlb_bytes_text((uint64_t)n_bytes, bytes, sizeof(bytes))
-                       : "-");
+    (void)snprintf(
+        line, sizeof(line), "data:   %.*s, %s samples, %s",
+        DLB_CUT(dlb_text_shown(data, "format"), 40),
+        dlb_unit_text(DLB_UNIT_COUNT, dlb_json_number(data, "samples"), samples, sizeof(samples)),
+        dlb_unit_text(DLB_UNIT_BYTES, dlb_json_number(data, "bytes"), bytes, sizeof(bytes)));
     dlb_text_fold(out, line, 0, n_columns);
     (void)snprintf(line, sizeof(line), "device: %.*s (%.*s)%s",
                    DLB_CUT(dlb_text_shown(device, "name"), 100),
@@ -161,7 +174,7 @@ void dlb_findings_list(const json_t *doc, const char *key, const char *title, ui
 void dlb_findings_noise(const json_t *doc, struct dlb_text *out)
 {
     double floor_frac = dlb_json_number(doc, "noise_floor_frac");
-    if (isfinite(floor_frac))
+    if (isfinite(floor_frac * 100))
         dlb_text_printf(out, "Noise floor: a loss under %.*g%% would not show here.\n",
                         floor_frac < 0.995 ? 2 : 3, floor_frac * 100);
 }

@@ -35,8 +35,8 @@ void dlb_findings_nodes_table(const json_t *doc, uint32_t n_columns, struct dlb_
 void dlb_findings_ranks(const json_t *doc, uint32_t n_columns, uint32_t n_words,
                         struct dlb_text *out);
 
-/* The rank that the others wait for, and why; empty: there is none. */
-void dlb_straggler_text(const json_t *doc, char *text, size_t n_text);
+/* Appends the rank that the others wait for, and why; nothing where there is none. */
+void dlb_straggler_text(const json_t *doc, struct dlb_text *out);
 
 /* For a best cell with several accelerators: their utilisation by each definition, and how long
  * reads took. */

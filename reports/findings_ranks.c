@@ -4,7 +4,7 @@
 #include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
-#include "core/base/units.h"
+#include "reports/sheet.h"
 #include "reports/table.h"
 
 #include <math.h>
@@ -16,33 +16,35 @@
 
 enum { ALWAYS, DONE, WAIT };
 
-static void percent(double frac, char *text)
+static void percent(const json_t *rank, const char *key, char cell[DLB_TABLE_CELL_CAP])
 {
-    if (isfinite(frac))
-        (void)snprintf(text, DLB_TABLE_CELL_CAP, "%.1f", frac * 100);
-    else
-        (void)snprintf(text, DLB_TABLE_CELL_CAP, "-");
+    (void)dlb_text_percent(DLB_PERCENT_BARE, dlb_json_number(rank, key), cell, DLB_TABLE_CELL_CAP);
 }
 
-static void count(double n, char *text, size_t n_text)
+static const char *count(const json_t *object, const char *key, char text[DLB_TABLE_CELL_CAP])
 {
-    if (isfinite(n))
-        (void)dlb_count_text(round(n), text, n_text);
-    else
-        (void)snprintf(text, n_text, "-");
+    return dlb_unit_text(DLB_UNIT_COUNT, round(dlb_json_number(object, key)), text,
+                         DLB_TABLE_CELL_CAP);
+}
+
+static void seconds(double s, char cell[DLB_TABLE_CELL_CAP])
+{
+    (void)snprintf(cell, DLB_TABLE_CELL_CAP,
+                   !isfinite(s)     ? "-"
+                   : fabs(s) < 1e12 ? "%.2f"
+                                    : "%.3g",
+                   s);
 }
 
 static void fill_row(const json_t *rank, char (*row)[DLB_TABLE_CELL_CAP])
 {
-    double done_s = dlb_json_number(rank, "done_s");
-    const char *straggler = dlb_json_text(rank, "straggler");
-    (void)snprintf(row[0], sizeof(row[0]), "%.0f", dlb_json_number(rank, "rank"));
+    dlb_text_value(json_object_get(rank, "rank"), row[0], sizeof(row[0]));
     (void)snprintf(row[1], sizeof(row[1]), "%.*s", DLB_CUT(dlb_text_shown(rank, "node"), 30));
-    count(dlb_json_number(rank, "samples_per_s"), row[2], sizeof(row[2]));
-    percent(dlb_json_number(rank, "gpu_idle_frac"), row[3]);
-    percent(dlb_json_number(rank, "input_wait_frac"), row[4]);
-    (void)snprintf(row[5], sizeof(row[5]), isfinite(done_s) ? "%.2f" : "-", done_s);
-    (void)snprintf(row[6], sizeof(row[6]), "%.30s", straggler[0] ? straggler : "");
+    (void)count(rank, "samples_per_s", row[2]);
+    percent(rank, "gpu_idle_frac", row[3]);
+    percent(rank, "input_wait_frac", row[4]);
+    seconds(dlb_json_number(rank, "done_s"), row[5]);
+    (void)snprintf(row[6], sizeof(row[6]), "%.*s", DLB_CUT(dlb_json_text(rank, "straggler"), 30));
 }
 
 static void table_of(const json_t *ranks, uint32_t n_columns, struct dlb_text *out)
@@ -68,24 +70,37 @@ static void table_of(const json_t *ranks, uint32_t n_columns, struct dlb_text *o
     free(table);
 }
 
-static void rates(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+static void rate_line(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
-    const json_t *all = json_object_get(doc, "ranks_samples_per_s"),
-                 *barrier = json_object_get(doc, "barrier_us");
+    const json_t *all = json_object_get(doc, "ranks_samples_per_s");
     double first_s = dlb_json_number(doc, "first_done_s"),
            last_s = dlb_json_number(doc, "last_done_s");
-    char line[400], total[40], worst[40], median[40], ends[120] = "";
-    count(dlb_json_number(all, "total"), total, sizeof(total));
-    count(dlb_json_number(all, "worst"), worst, sizeof(worst));
-    count(dlb_json_number(all, "median"), median, sizeof(median));
+    char total[DLB_TABLE_CELL_CAP], worst[DLB_TABLE_CELL_CAP], median[DLB_TABLE_CELL_CAP];
+    struct dlb_text line = {0};
+    dlb_text_printf(&line, "All ranks: %s samples/s; the slowest %s, the median one %s.",
+                    count(all, "total", total), count(all, "worst", worst),
+                    count(all, "median", median));
     if (isfinite(first_s) && isfinite(last_s))
-        (void)snprintf(ends, sizeof(ends),
-                       " The first had measured after %.2f s, the last after %.2f s.", first_s,
-                       last_s);
-    (void)snprintf(line, sizeof(line),
-                   "All ranks: %s samples/s; the slowest %s, the median one %s.%s", total, worst,
-                   median, ends);
+        dlb_text_printf(&line, " The first had measured after %.2f s, the last after %.2f s.",
+                        first_s, last_s);
+    dlb_text_fold(out, line.data, 0, n_columns);
+    dlb_text_free(&line);
+}
+
+static void barrier_line(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *barrier = json_object_get(doc, "barrier_us");
+    char line[200], p50[DLB_TABLE_CELL_CAP], p99[DLB_TABLE_CELL_CAP];
+    if (!isfinite(dlb_json_number(barrier, "p50")) || !isfinite(dlb_json_number(barrier, "p99")))
+        return;
+    (void)snprintf(line, sizeof(line), "The barrier over all ranks: p50 %s us, p99 %s us.",
+                   count(barrier, "p50", p50), count(barrier, "p99", p99));
     dlb_text_fold(out, line, 0, n_columns);
+}
+
+static void rates(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    rate_line(doc, n_columns, out);
     if (json_is_false(json_object_get(doc, "ranks_together")))
         dlb_text_fold(out,
                       "Not all ranks loaded until all had measured: they train whole epochs, the "
@@ -93,39 +108,60 @@ static void rates(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
                       "sum of theirs, but all samples over the window of the slowest rank "
                       "(ranks_together).",
                       0, n_columns);
-    if (!json_is_object(barrier))
-        return;
-    (void)snprintf(line, sizeof(line), "The barrier over all ranks: p50 %.0f us, p99 %.0f us.",
-                   dlb_json_number(barrier, "p50"), dlb_json_number(barrier, "p99"));
-    dlb_text_fold(out, line, 0, n_columns);
+    barrier_line(doc, n_columns, out);
 }
 
-void dlb_straggler_text(const json_t *doc, char *text, size_t n_text)
+static void say_cost(const json_t *straggler, struct dlb_text *out)
 {
-    const json_t *s = json_object_get(doc, "straggler");
-    text[0] = '\0';
-    if (json_is_object(s))
-        (void)snprintf(
-            text, n_text,
-            "%.*s: rank %.0f on %.*s. In each step the others wait %.3g ms for it, %.0f%% "
-            "of a step. It took %.3g ms for what takes rank %.0f, the median one, %.3g.",
-            DLB_CUT(dlb_text_shown(s, "class"), 30), dlb_json_number(s, "rank"),
-            DLB_CUT(dlb_text_shown(s, "node"), 60), dlb_json_number(s, "cost_ms"),
-            dlb_json_number(s, "score") * 100, dlb_json_number(s, "part_ms"),
-            dlb_json_number(s, "median_rank"), dlb_json_number(s, "median_part_ms"));
+    double cost_ms = dlb_json_number(straggler, "cost_ms"),
+           score = dlb_json_number(straggler, "score");
+    char text[24];
+    if (!isfinite(cost_ms))
+        return;
+    dlb_text_printf(out, " In each step the others wait %.3g ms for it", cost_ms);
+    if (isfinite(score))
+        dlb_text_printf(out, ", %s of a step",
+                        dlb_text_percent(DLB_PERCENT_WHOLE, score, text, sizeof(text)));
+    dlb_text_printf(out, ".");
+}
+
+static void say_part(const json_t *straggler, struct dlb_text *out)
+{
+    double its_ms = dlb_json_number(straggler, "part_ms"),
+           usual_ms = dlb_json_number(straggler, "median_part_ms");
+    char median[DLB_TABLE_CELL_CAP];
+    if (!isfinite(its_ms) || !isfinite(usual_ms))
+        return;
+    dlb_text_value(json_object_get(straggler, "median_rank"), median, sizeof(median));
+    dlb_text_printf(out, " It took %.3g ms for what takes rank %s, the median one, %.3g.", its_ms,
+                    median, usual_ms);
+}
+
+void dlb_straggler_text(const json_t *doc, struct dlb_text *out)
+{
+    const json_t *s = json_object_get(doc, "straggler"), *rank = json_object_get(s, "rank");
+    char number[DLB_TABLE_CELL_CAP];
+    if (!json_is_integer(rank))
+        return;
+    dlb_text_value(rank, number, sizeof(number));
+    dlb_text_printf(out, "%.*s: rank %s on %.*s.", DLB_CUT(dlb_text_shown(s, "class"), 30), number,
+                    DLB_CUT(dlb_text_shown(s, "node"), 60));
+    say_cost(s, out);
+    say_part(s, out);
 }
 
 void dlb_findings_ranks(const json_t *doc, uint32_t n_columns, uint32_t n_words,
                         struct dlb_text *out)
 {
     const json_t *ranks = json_object_get(doc, "ranks");
-    char line[500];
+    struct dlb_text line = {0};
     if (json_array_size(ranks) < 2)
         return;
     dlb_text_printf(out, "\n");
     table_of(ranks, n_columns, out);
     rates(doc, n_words, out);
-    dlb_straggler_text(doc, line, sizeof(line));
-    if (line[0])
-        dlb_text_fold(out, line, 0, n_words);
+    dlb_straggler_text(doc, &line);
+    if (line.data)
+        dlb_text_fold(out, line.data, 0, n_words);
+    dlb_text_free(&line);
 }

@@ -63,7 +63,7 @@ static void add_other(const char *key, const json_t *value, struct dlb_text *lin
 {
     char *text = dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     dlb_text_printf(line, line->len_bytes ? ", " : "and with: ");
-    dlb_text_plain(line, key, 80);
+    dlb_text_plain(line, key, strlen(key));
     dlb_text_printf(line, " = %s", text);
     free(text);
 }
@@ -98,11 +98,11 @@ static void add_values(const char *key, const json_t *values, struct dlb_text *l
     const json_t *value;
     size_t i;
     dlb_text_printf(line, line->len_bytes ? ", " : "unmeasured: ");
-    dlb_text_plain(line, key, 80);
+    dlb_text_plain(line, key, strlen(key));
     json_array_foreach(values, i, value) {
         char *text = dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
         dlb_text_printf(line, i ? " or " : " = ");
-        dlb_text_plain(line, text, 80);
+        dlb_text_plain(line, text, strlen(text));
         free(text);
     }
 }
@@ -170,7 +170,7 @@ void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_tex
         return;
     write_title(doc, cell, out);
     dlb_text_printf(out, "  ");
-    dlb_text_plain(out, pytorch, 1000); /* always one line, so that it can be copied */
+    dlb_text_plain(out, pytorch, strlen(pytorch)); /* one line, so that it can be copied */
     dlb_text_printf(out, "\n");
     if (cell)
         write_others(doc, cell, n_columns, out);

@@ -3,7 +3,8 @@
 #include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
-#include "core/base/units.h"
+#include "reports/estimate.h"
+#include "reports/sheet.h"
 #include "reports/table.h"
 
 #include <math.h>
@@ -18,10 +19,7 @@ enum { ALWAYS, LATENCY, TAIL, BAR };
 
 static void percent_text(double frac, char *out, size_t n)
 {
-    if (isfinite(frac))
-        (void)snprintf(out, n, "%.1f", frac * 100);
-    else
-        (void)snprintf(out, n, "-");
+    (void)dlb_text_percent(DLB_PERCENT_BARE, frac, out, n);
 }
 
 /* With the range over the repetitions, if they differ. */
@@ -38,28 +36,10 @@ static void au_text(const json_t *point, char *out, size_t n)
         (void)snprintf(out, n, "%.8s", a);
 }
 
-static void count_text(double count, char *out, size_t n)
+static const char *member_text(const json_t *object, const char *key, enum dlb_unit unit,
+                               char text[DLB_TABLE_CELL_CAP])
 {
-    if (isfinite(count))
-        (void)dlb_count_text(count < 100 ? count : round(count), out, n);
-    else
-        (void)snprintf(out, n, "-");
-}
-
-static void rate_text(double bytes_per_s, char *out, size_t n)
-{
-    if (isfinite(bytes_per_s) && bytes_per_s >= 0)
-        (void)dlb_rate_text(bytes_per_s, out, n);
-    else
-        (void)snprintf(out, n, "-");
-}
-
-static void duration_text(double ns, char *out, size_t n)
-{
-    if (isfinite(ns) && ns >= 0)
-        (void)dlb_duration_text(ns / 1e9, out, n);
-    else
-        (void)snprintf(out, n, "-");
+    return dlb_unit_text(unit, dlb_json_number(object, key), text, DLB_TABLE_CELL_CAP);
 }
 
 /* A "|" marks the gate. */
@@ -77,15 +57,17 @@ static void fill_row(const json_t *storage, const json_t *point, char (*row)[DLB
 {
     double n = dlb_json_number(point, "accelerators");
     bool most = n == dlb_json_number(storage, "max_accelerators");
-    (void)snprintf(row[0], sizeof(row[0]), "%s%.0f", most ? ">" : "", n);
+    char number[DLB_TABLE_CELL_CAP - 1];
+    dlb_text_value(json_object_get(point, "accelerators"), number, sizeof(number));
+    (void)snprintf(row[0], sizeof(row[0]), "%s%s", most ? ">" : "", number);
     au_text(point, row[1], sizeof(row[1]));
     bar_text(dlb_json_number(point, "au"), dlb_json_number(storage, "gate"), row[2],
              sizeof(row[2]));
-    count_text(dlb_json_number(point, "samples_per_s"), row[3], sizeof(row[3]));
-    rate_text(dlb_json_number(point, "bytes_per_s"), row[4], sizeof(row[4]));
-    duration_text(dlb_json_number(point, "read_p50_ns"), row[5], sizeof(row[5]));
-    duration_text(dlb_json_number(point, "read_p99_ns"), row[6], sizeof(row[6]));
-    duration_text(dlb_json_number(point, "read_p999_ns"), row[7], sizeof(row[7]));
+    (void)member_text(point, "samples_per_s", DLB_UNIT_COUNT, row[3]);
+    (void)member_text(point, "bytes_per_s", DLB_UNIT_BYTES_PER_S, row[4]);
+    (void)member_text(point, "read_p50_ns", DLB_UNIT_NS, row[5]);
+    (void)member_text(point, "read_p99_ns", DLB_UNIT_NS, row[6]);
+    (void)member_text(point, "read_p999_ns", DLB_UNIT_NS, row[7]);
 }
 
 static void curve(const json_t *storage, uint32_t n_columns, struct dlb_text *out)
@@ -110,51 +92,68 @@ static void curve(const json_t *storage, uint32_t n_columns, struct dlb_text *ou
     free(table);
 }
 
+static void say_share(const json_t *storage, const json_t *baseline, struct dlb_text *line)
+{
+    const json_t *share = json_object_get(baseline, "share");
+    double low = dlb_estimate_end(share, "low"), high = dlb_estimate_end(share, "high");
+    char theirs[DLB_TABLE_CELL_CAP], ours[DLB_TABLE_CELL_CAP];
+    dlb_text_printf(line, "%s; the pipeline, alternating with it: %s, %.2f of that",
+                    member_text(baseline, "bytes_per_s", DLB_UNIT_BYTES_PER_S, theirs),
+                    member_text(baseline, "pipeline_bytes_per_s", DLB_UNIT_BYTES_PER_S, ours),
+                    dlb_json_number(share, "median"));
+    if (isfinite(low) && isfinite(high))
+        dlb_text_printf(line, " (%.2f to %.2f)", low, high);
+    if (dlb_json_is_true(storage, "capped"))
+        dlb_text_printf(line, "; its accelerators needed no more");
+}
+
 static void baseline(const json_t *storage, uint32_t n_columns, struct dlb_text *out)
 {
-    const json_t *b = json_object_get(storage, "baseline"), *share = json_object_get(b, "share");
-    char theirs[40], ours[40], line[400];
-    double median = dlb_json_number(share, "median");
+    const json_t *b = json_object_get(storage, "baseline");
+    struct dlb_text line = {0};
     if (!json_is_object(b))
         return;
-    if (!isfinite(median)) {
-        (void)snprintf(line, sizeof line, "%.*s: not measured (%.*s)",
-                       DLB_CUT(dlb_text_shown(b, "program"), 20),
-                       DLB_CUT(dlb_text_shown(b, "reason"), 300));
-    } else {
-        rate_text(dlb_json_number(b, "bytes_per_s"), theirs, sizeof theirs);
-        rate_text(dlb_json_number(b, "pipeline_bytes_per_s"), ours, sizeof ours);
-        (void)snprintf(
-            line, sizeof line,
-            "%.*s: %s; the pipeline, alternating with it: %s, %.2f of that (%.2f to %.2f)%s",
-            DLB_CUT(dlb_text_shown(b, "program"), 20), theirs, ours, median,
-            dlb_json_number(share, "low"), dlb_json_number(share, "high"),
-            json_is_true(json_object_get(storage, "capped")) ? "; its accelerators needed no more"
-                                                             : "");
-    }
-    dlb_text_fold(out, line, 0, n_columns);
+    dlb_text_printf(&line, "%.*s: ", DLB_CUT(dlb_text_shown(b, "program"), 20));
+    if (isfinite(dlb_json_number(json_object_get(b, "share"), "median")))
+        say_share(storage, b, &line);
+    else
+        dlb_text_printf(&line, "not measured (%.*s)", DLB_CUT(dlb_text_shown(b, "reason"), 300));
+    dlb_text_fold(out, line.data, 0, n_columns);
+    dlb_text_free(&line);
+}
+
+/* The gate, and how the largest number that is fed reaches it; what is missing is left out. */
+static void reach(const json_t *storage, uint32_t n_columns, struct dlb_text *out)
+{
+    double gate = dlb_json_number(storage, "gate"),
+           headroom = dlb_json_number(storage, "headroom_frac");
+    char iops[DLB_TABLE_CELL_CAP], percent[24];
+    struct dlb_text line = {0};
+    if (isfinite(gate))
+        dlb_text_printf(&line, "gate %s; ",
+                        dlb_text_percent(DLB_PERCENT_WHOLE, gate, percent, sizeof(percent)));
+    dlb_text_printf(&line, "%s reads/s at that number",
+                    member_text(storage, "iops", DLB_UNIT_COUNT, iops));
+    if (isfinite(headroom))
+        dlb_text_printf(&line, "; the best rate measured is %s above what they need",
+                        dlb_text_percent(DLB_PERCENT_TENTHS, headroom, percent, sizeof(percent)));
+    dlb_text_fold(out, line.data, 0, n_columns);
+    dlb_text_free(&line);
 }
 
 void dlb_findings_storage(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
-    const json_t *s = json_object_get(doc, "storage");
+    const json_t *storage = json_object_get(doc, "storage");
     uint32_t n_words = n_columns ? n_columns : 100;
     bool ranks = json_array_size(json_object_get(doc, "ranks")) > 1;
-    char line[400], iops[40];
-    double headroom = dlb_json_number(s, "headroom_frac");
+    char line[200];
 
-    curve(s, n_columns, out);
+    curve(storage, n_columns, out);
     (void)snprintf(line, sizeof line,
                    "> the largest number that is fed; p50 to p99.9: latency of reads%s",
                    ranks ? "; accelerators of each rank, rates of all" : "");
     dlb_text_fold(out, line, 0, n_words);
-    count_text(dlb_json_number(s, "iops"), iops, sizeof iops);
-    (void)snprintf(line, sizeof line, "gate %.0f%%; %s reads/s at that number",
-                   dlb_json_number(s, "gate") * 100, iops);
-    if (isfinite(headroom))
-        (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
-                       "; the best rate measured is %.1f%% above what they need", headroom * 100);
-    dlb_text_fold(out, line, 0, n_words);
-    baseline(s, n_words, out);
+    reach(storage, n_words, out);
+    baseline(storage, n_words, out);
     dlb_findings_reasons(doc, n_columns, out);
 }

@@ -1,6 +1,7 @@
 /* Prometheus' text format, for the textfile collector of node_exporter: the figures of the last
  * result as gauges. All samples of a metric stand together, as the format asks. */
 #include "core/base/json.h"
+#include "reports/estimate.h"
 #include "reports/markup.h"
 #include "reports/ranked.h"
 #include "reports/report.h"
@@ -189,24 +190,24 @@ static const struct {
 };
 
 /* A figure of a cell. */
-static double rate_end(const json_t *doc, const json_t *cell, const char *end)
+static const json_t *rate_of(const json_t *doc, const json_t *cell)
 {
-    return dlb_json_number(json_object_get(cell, dlb_ranked_rate(doc)), end);
+    return json_object_get(cell, dlb_ranked_rate(doc));
 }
 
 static double rate(const json_t *doc, const json_t *cell)
 {
-    return rate_end(doc, cell, "median");
+    return dlb_json_number(rate_of(doc, cell), "median");
 }
 
 static double rate_low(const json_t *doc, const json_t *cell)
 {
-    return rate_end(doc, cell, "low");
+    return dlb_estimate_end(rate_of(doc, cell), "low");
 }
 
 static double rate_high(const json_t *doc, const json_t *cell)
 {
-    return rate_end(doc, cell, "high");
+    return dlb_estimate_end(rate_of(doc, cell), "high");
 }
 
 static double idle(const json_t *doc, const json_t *cell)

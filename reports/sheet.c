@@ -97,8 +97,8 @@ const char *dlb_unit_text(enum dlb_unit unit, double number, char *text, size_t 
     case DLB_UNIT_COUNT:
         return dlb_count_text(fabs(number) < 100 ? number : round(number), text, n_text);
     case DLB_UNIT_FRAC:
-        (void)snprintf(text, n_text, "%.*f%%", fabs(number) < 10 ? 1 : 0, fmin(number, 1e9) * 100);
-        return text;
+        return dlb_text_percent(fabs(number) < 10 ? DLB_PERCENT_TENTHS : DLB_PERCENT_WHOLE, number,
+                                text, n_text);
     case DLB_UNIT_NS:
         return duration(number * 1e-9, text, n_text);
     case DLB_UNIT_S:

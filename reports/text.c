@@ -4,6 +4,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,13 +35,17 @@ void dlb_text_append(struct dlb_text *text, const char *data, size_t n_bytes)
 
 void dlb_text_printf(struct dlb_text *text, const char *fmt, ...)
 {
-    char line[1024];
-    va_list args;
+    va_list args, again;
     va_start(args, fmt);
-    int n = vsnprintf(line, sizeof(line), fmt, args);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, fmt, args);
+    if (n > 0) {
+        reserve(text, (size_t)n);
+        (void)vsnprintf(text->data + text->len_bytes, (size_t)n + 1, fmt, again);
+        text->len_bytes += (size_t)n;
+    }
+    va_end(again);
     va_end(args);
-    if (n > 0)
-        dlb_text_append(text, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
 }
 
 const char *dlb_text_shown(const json_t *object, const char *key)
@@ -70,6 +75,28 @@ void dlb_text_value(const json_t *value, char *out, size_t n)
         (void)snprintf(out, n, "%.4g", json_real_value(value));
     else
         (void)snprintf(out, n, "-");
+}
+
+const char *dlb_text_percent(enum dlb_percent how, double frac, char *text, size_t n_text)
+{
+    static const struct {
+        int decimals; /* -1: three digits */
+        const char *unit;
+    } styles[] = {
+        [DLB_PERCENT_BARE] = {1, ""},    [DLB_PERCENT_TENTHS] = {1, "%"},
+        [DLB_PERCENT_WHOLE] = {0, "%"},  [DLB_PERCENT_SHORT] = {-1, "%"},
+        [DLB_PERCENT_CHANGE] = {1, "%"},
+    };
+    double percent = frac * 100;
+    const char *sign = how == DLB_PERCENT_CHANGE && !signbit(percent) ? "+" : "";
+    if (!isfinite(percent))
+        (void)snprintf(text, n_text, "-");
+    else if (styles[how].decimals < 0 || fabs(percent) >= 1e9)
+        (void)snprintf(text, n_text, "%s%.3g%s", sign, percent, styles[how].unit);
+    else
+        (void)snprintf(text, n_text, "%s%.*f%s", sign, styles[how].decimals, percent,
+                       styles[how].unit);
+    return text;
 }
 
 size_t dlb_text_width(const char *words, size_t max)

@@ -16,6 +16,8 @@ struct dlb_text {
 
 void dlb_text_free(struct dlb_text *text);
 void dlb_text_append(struct dlb_text *text, const char *data, size_t n_bytes);
+
+/* Never cut. No argument may point into the text itself, which may move. */
 void dlb_text_printf(struct dlb_text *text, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -32,6 +34,18 @@ const char *dlb_text_shown(const json_t *object, const char *key);
 
 /* A setting's value in at most 30 characters: of a long string the end, "-" for null. */
 void dlb_text_value(const json_t *value, char *out, size_t n);
+
+enum dlb_percent {
+    DLB_PERCENT_BARE,   /* "12.3": a column has the unit */
+    DLB_PERCENT_TENTHS, /* "12.3%" */
+    DLB_PERCENT_WHOLE,  /* "12%" */
+    DLB_PERCENT_SHORT,  /* three digits: "12.3%", "0.123%" */
+    DLB_PERCENT_CHANGE, /* "+12.3%" */
+};
+
+/* A fraction in percent; "-" where the percentage is not finite. From 1e9 on it has three digits
+ * and an exponent. Returns `text`. */
+const char *dlb_text_percent(enum dlb_percent how, double frac, char *text, size_t n_text);
 
 /* Appends at most `max` bytes of a document's string, with control characters escaped as above. */
 void dlb_text_plain(struct dlb_text *text, const char *words, size_t max);

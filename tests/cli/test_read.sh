@@ -91,6 +91,59 @@ else:
     raise SystemExit("a folder without a result")
 END
 
+# --- damaged documents; {} has neither command nor run_name
+holds <<'END'
+import copy, dlbench
+def damaged(document, path):
+    for value in (None, 7, "text", [], [7], {}, {"median": 1}):
+        for lost in (False, True):
+            one = copy.deepcopy(document)
+            at = one
+            for key in path[:-1]:
+                at = at[key]
+            if lost:
+                del at[path[-1]]
+            else:
+                at[path[-1]] = value
+            yield one
+sweep, gap, live = (dlbench.read("results/" + name) for name in ("sweep", "gap", "live"))
+n = 0
+for document, paths in (
+    (sweep, (["run_name"], ["command"], ["cells"], ["axes"], ["cells", 0], *(["cells", 0, key] for key in sweep["cells"][0]),
+             ["cells", 0, "samples_per_s", "values"])),
+    (gap, (["gap"], ["gap", "rungs"], *(["gap", "rungs", 0, key] for key in gap["gap"]["rungs"][0]), ["gap", "rungs", 0, "seconds", "values"])),
+    (live, (["watch"], *(["watch", key] for key in live["watch"]), ["watch", "epochs", 0], ["watch", "epochs", 0, "number"])),
+):
+    for path in paths:
+        for one in damaged(document, path):
+            try:
+                dlbench.tables(one)
+            except dlbench.ResultError:
+                n += 1
+assert n > 50, n
+try:
+    dlbench.tables({})
+except dlbench.ResultError:
+    pass
+else:
+    raise SystemExit("{}")
+END
+
+# --- one repetition has a rate and no interval
+run "$dlbench" run "${brief[@]}" --set run.repeats=1 --run-name once
+expect_exit 0
+holds <<'END'
+import dlbench
+cell, = dlbench.tables("results/once")["cells"]
+rate = dlbench.read("results/once")["cells"][0]["samples_per_s"]
+assert rate["interval"] == "none" and cell["samples_per_s"] == rate["median"] > 0
+assert [cell["samples_per_s" + end] for end in ("_low", "_high")] == [None, None]
+END
+run "$dlbench" report results/once --format prometheus
+expect_exit 0
+expect_out '^dlbench_samples_per_second\{'
+expect_no_out '^dlbench_samples_per_second_(low|high)\{'
+
 # --- a cell that was skipped has a row, and neither rates nor repetitions
 run "$dlbench" sweep "${brief[@]}" --set sweep.exhaustive=true --set loader.num_workers=1 --set 'sweep.loader.persistent_workers=[false, true]' --run-name skipped
 expect_exit 0

@@ -69,6 +69,29 @@ static void unmeasured_values_are_listed(void **state)
                      "\"forkserver\", loader.x = 3\n"));
 }
 
+/* What is to be pasted is whole, however long. */
+static void long_settings_are_not_cut(void **state)
+{
+    (void)state;
+    char text[2001];
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    json_t *doc = result("sweep", "pytorch", "", "");
+    json_t *cell = json_array_get(json_object_get(doc, "cells"), 0);
+    json_object_set_new(json_object_get(cell, "config"), "python.args.n", json_string(text));
+    json_object_set_new(doc, "recommendation_detail",
+                        json_pack("{s{s[s]}}", "unmeasured_values", "loader.x", text));
+    json_object_set_new(doc, "pytorch", json_pack("s+", text, "(end)"));
+    assert_true(says(json_incref(doc), "xx(end)\n"));
+    assert_true(says(json_incref(doc), "python.args.n =\n  \"xx"));
+    assert_true(says(json_incref(doc), "xx\"\n  unmeasured: loader.x =\n  \"xx"));
+    struct dlb_text out = {0};
+    dlb_findings_settings(doc, 100, &out);
+    assert_string_equal(out.data + out.len_bytes - 4, "xx\"\n");
+    dlb_text_free(&out);
+    json_decref(doc);
+}
+
 /* A run compares nothing; what torch ignores is not measured there either. */
 static void pinning_in_vain_is_unmeasured(void **state)
 {
@@ -88,6 +111,7 @@ int main(void)
         cmocka_unit_test(names_the_loader),
         cmocka_unit_test(arguments_of_a_loader_belong_to_it),
         cmocka_unit_test(unmeasured_values_are_listed),
+        cmocka_unit_test(long_settings_are_not_cut),
         cmocka_unit_test(pinning_in_vain_is_unmeasured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
