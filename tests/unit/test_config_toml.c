@@ -61,8 +61,8 @@ static void binary_numbers_beyond_64_bits(void **state)
     refused(text, 1, DLB_ERR_CONFIG_OUT_OF_RANGE, "b: ");
     (void)snprintf(text, sizeof text, "b = 0b1_%.61s\nc = '0b%s'\n", zeros, zeros);
     assert_int_equal(dlb_toml_parse(text, strlen(text), "c.toml", &entries, &err), DLB_OK);
-    assert_int_equal(json_integer_value(json_array_get(json_array_get(entries, 0), 1)), INT64_C(1)
-                                                                                            << 61);
+    const json_t *value = json_object_get(json_array_get(entries, 0), "value");
+    assert_int_equal(json_integer_value(value), INT64_C(1) << 61);
     json_decref(entries);
 }
 
