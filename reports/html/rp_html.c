@@ -51,7 +51,8 @@ static void fed_tile(const json_t *doc, struct dlb_text *out)
         return;
     if (n_ranks > 1)
         (void)snprintf(ranks, sizeof(ranks), " on each of %zu ranks", n_ranks);
-    dlb_text_printf(out, "<div><dt>This storage feeds</dt><dd data-v=\"%.10g\">%.10g ", n, n);
+    dlb_text_printf(out, "<div><dt>This storage feeds%s</dt><dd data-v=\"%.10g\">%.10g ",
+                    dlb_json_is_true(storage, "capped") ? " at least" : "", n, n);
     if (isfinite(low) && isfinite(high))
         dlb_text_printf(out, "<small>accelerators%s (%.10g to %.10g)</small></dd></div>\n", ranks,
                         low, high);

@@ -55,6 +55,8 @@ static bool number_of(const json_t *doc, struct dlb_compare_figure *out)
     out->value = fitted ? dlb_json_number(fit, "at") : dlb_json_number(storage, "max_accelerators");
     out->low = dlb_json_number(fitted ? fit : storage, "low");
     out->high = dlb_json_number(fitted ? fit : storage, "high");
+    if (!fitted && dlb_json_is_true(storage, "capped")) /* it is at least that many */
+        out->high = (double)NAN;
     return isfinite(out->value);
 }
 

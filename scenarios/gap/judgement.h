@@ -114,8 +114,9 @@ void dlb_gap_judgement_free(struct dlb_gap_judgement *judgement);
 /* The rung of that name when it was measured, else NULL. */
 const struct dlb_gap_judged *dlb_gap_measured(const struct dlb_gap_judgement *j, const char *name);
 
-/* Whether each repetition of `one` is faster than any of the other, and the medians differ by more
- * than the noise floor. Single repetitions tell no difference. */
+/* Whether the interval of `one` lies below that of the other (core/measure/stats.h: all repetitions
+ * below six, then 95% of the median), and the medians differ by more than the noise floor. Single
+ * repetitions tell no difference. */
 bool dlb_gap_is_faster(const struct dlb_gap_judgement *j, const struct dlb_gap_judged *one,
                        const struct dlb_gap_judged *than);
 

@@ -59,14 +59,15 @@ static void say_case(const struct dlb_gap_setting *setting, struct dlb_gap_judge
         setting->said[0] ? "; " : "", setting->said);
 }
 
-/* From the repetitions: the slowest of one rung over the fastest of the other, and the reverse. */
+/* The upper end of one rung's interval over the lower end of the other's, and the reverse. */
 static struct phrase range_of(const struct dlb_gap_judged *rung, const struct dlb_gap_judged *base)
 {
     struct phrase p = {""};
     double low = rung->seconds.low / base->seconds.high,
            high = rung->seconds.high / base->seconds.low;
     if (isfinite(low) && isfinite(high) && high > low)
-        (void)snprintf(p.text, sizeof(p.text), " (%.3g to %.3g over the repetitions)", low, high);
+        (void)snprintf(p.text, sizeof(p.text), " (%.3g to %.3g by the ends of both intervals)", low,
+                       high);
     return p;
 }
 

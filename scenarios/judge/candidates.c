@@ -14,7 +14,7 @@ const struct dlb_judged_cell *dlb_best_by_median(struct dlb_judgement *j)
     j->best = -1;
     for (uint32_t i = 0; i < j->n_cells; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
-        if (cell->aside || !dlb_is_measured(cell) ||
+        if (cell->aside || !dlb_is_measured(cell) || !isfinite(cell->rate.median) ||
             (best && dlb_is_judged(best) && !dlb_is_judged(cell)))
             continue;
         if (!best || dlb_is_judged(cell) != dlb_is_judged(best) ||

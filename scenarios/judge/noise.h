@@ -12,7 +12,8 @@
  * run) and without the disturbed ones. New reference. */
 json_t *dlb_noise_cell_json(const struct dlb_reps *reps);
 
-/* Of the cells that are compared: what is not judged has a scatter of its own. */
+/* Of the judged cells, also of those that do other work: repetitions of one cell do the same. What
+ * is not judged has a scatter of its own. */
 void dlb_noise_of_cells(const struct dlb_judgement *judgement, struct dlb_noise *out);
 
 /* Fills noise_floor_frac and too_busy; `noise` is of the cells. If too_busy, takes the

@@ -114,6 +114,7 @@ static const char *why_undecided(const struct dlb_race *race)
     case DLB_RACE_NOISE:
         return "repetitions of one cell differ too much to decide in reasonable time";
     case DLB_RACE_DECIDED:
+        return "the cell that it decided for cannot be judged";
     case DLB_RACE_GOES_ON:
         break;
     }
@@ -148,7 +149,8 @@ static void say_aside(const struct dlb_plan *plan, const struct dlb_judgement *j
     const struct dlb_plan_race *held = dlb_plan_deciding(plan);
     char rate[32];
     int64_t at = plan->hardware ? plan->hardware->race.base : -1;
-    if (held == plan->hardware || at < 0 || !dlb_is_measured(&j->cells[at]))
+    if (held == plan->hardware || at < 0 || !dlb_is_measured(&j->cells[at]) ||
+        !isfinite(j->cells[at].rate.median))
         return;
     int64_t shown = j->recommended >= 0 ? j->recommended : j->best;
     bool own = shown >= 0 && plan->cells[shown].spec->python.loader[0];

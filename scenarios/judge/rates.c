@@ -239,7 +239,10 @@ void dlb_rates_choose(enum dlb_rate_kind of_race, struct dlb_judgement *j)
     }
     j->ranked_by = (enum dlb_rate_kind)kind;
     for (uint32_t i = 0; i < j->n_cells; i++) {
-        j->cells[i].values = j->cells[i].rates[kind].values;
-        j->cells[i].rate = j->cells[i].rates[kind].over;
+        struct dlb_judged_cell *cell = &j->cells[i];
+        cell->values = cell->rates[kind].values;
+        cell->rate = cell->rates[kind].over;
+        if (isfinite(cell->times[kind].ns))
+            fill_evidence(&cell->times[kind], &cell->evidence);
     }
 }

@@ -12,7 +12,8 @@
 void dlb_rates_fill(const struct dlb_plan_cell *planned, uint64_t n_stored,
                     const struct dlb_reps *reps, struct dlb_judged_cell *cell);
 
-/* Sets j->ranked_by, and the rate of each cell that is compared. of_race: the rate that a race
+/* Sets j->ranked_by, the rate of each cell that is compared, and evidence's shares to those of the
+ * same time. of_race: the rate that a race
  * compares by; DLB_N_RATES: none. */
 void dlb_rates_choose(enum dlb_rate_kind of_race, struct dlb_judgement *j);
 

@@ -51,6 +51,22 @@ static void check_data(const struct dlb_rank_part *parts, uint32_t n, struct dlb
     }
 }
 
+/* The names of the first rank that has some. */
+static void take_skipped(struct dlb_rank_part *parts, uint32_t n, struct dlb_workers_result *out)
+{
+    out->skipped = NULL;
+    out->n_skipped_named = 0;
+    for (uint32_t i = 0; i < n && out->n_skipped_named == 0; i++) {
+        struct dlb_workers_result *one = &parts[i].result.workers;
+        if (one->n_skipped_named == 0)
+            continue;
+        out->skipped = one->skipped;
+        out->n_skipped_named = one->n_skipped_named;
+        one->skipped = NULL;
+        one->n_skipped_named = 0;
+    }
+}
+
 void dlb_ranks_merge(struct dlb_rank_part *parts, uint32_t n, const struct dlb_hist *cost,
                      struct dlb_cell_result *out)
 {
@@ -61,8 +77,7 @@ void dlb_ranks_merge(struct dlb_rank_part *parts, uint32_t n, const struct dlb_h
     }
     *out = parts[0].result;
     /* Rank 0's stays as it was, but for what *out owns now. */
-    parts[0].result.workers.skipped = NULL;
-    parts[0].result.workers.n_skipped_named = 0;
+    take_skipped(parts, n, &out->workers);
     parts[0].result.baseline.command = NULL;
     parts[0].result.device.gpu = NULL;
     parts[0].result.document = parts[0].result.python = parts[0].result.ranks = NULL;

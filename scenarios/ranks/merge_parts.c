@@ -158,6 +158,21 @@ static void merge_strain(const struct dlb_rank_part *parts, uint32_t n, struct d
     }
 }
 
+/* What some did not measure is that of the others. */
+static void add_real(double *sum, double more)
+{
+    if (!isnan(more))
+        *sum = isnan(*sum) ? more : *sum + more;
+}
+
+static bool is_first_of_node(const struct dlb_rank_part *parts, uint32_t rank)
+{
+    for (uint32_t i = 0; i < rank; i++)
+        if (strcmp(parts[i].node, parts[rank].node) == 0)
+            return false;
+    return true;
+}
+
 void dlb_merge_loops(const struct dlb_rank_part *parts, uint32_t n, struct dlb_loop_result *out)
 {
     *out = parts[0].result.loop;
@@ -172,7 +187,8 @@ void dlb_merge_loops(const struct dlb_rank_part *parts, uint32_t n, struct dlb_l
         add_all(&out->os, &loop->os, sizeof(out->os) / sizeof(uint64_t));
         out->machine_busy_frac = fmax(out->machine_busy_frac, loop->machine_busy_frac);
         out->machine_stolen_frac = fmax(out->machine_stolen_frac, loop->machine_stolen_frac);
-        out->machine_stolen_ns = fmax(out->machine_stolen_ns, loop->machine_stolen_ns);
+        if (is_first_of_node(parts, i)) /* its time is counted once */
+            add_real(&out->machine_stolen_ns, loop->machine_stolen_ns);
     }
     merge_shares(parts, n, out);
     merge_epochs(parts, n, out);
@@ -267,14 +283,6 @@ void dlb_merge_memory(const struct dlb_rank_part *parts, uint32_t n, struct dlb_
         if (!out->growth[0])
             memcpy(out->growth, one->growth, sizeof(out->growth));
     }
-}
-
-static bool is_first_of_node(const struct dlb_rank_part *parts, uint32_t rank)
-{
-    for (uint32_t i = 0; i < rank; i++)
-        if (strcmp(parts[i].node, parts[rank].node) == 0)
-            return false;
-    return true;
 }
 
 /* Rank 0's figures do not say why the whole is not as its own part. */

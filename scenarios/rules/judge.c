@@ -21,7 +21,7 @@ static const struct figure no_figure = {(double)NAN, (double)NAN, (double)NAN, "
 
 static const char *outcome_of(const struct dlb_rule *rule, double limit, const struct figure *f)
 {
-    if (!isfinite(f->low) || !isfinite(f->high) || !isfinite(limit) || f->apart)
+    if (isnan(f->low) || isnan(f->high) || !isfinite(limit) || f->apart)
         return "unclear";
     if (rule->above ? f->low > limit : f->high < limit)
         return "failed";
@@ -59,6 +59,10 @@ static json_t *outcome_json(const struct dlb_rule *rule, double limit, const str
         (void)snprintf(text, sizeof(text), "%s is %s, %s to %s with 95%%; it may not be %s %s",
                        rule->figure->name, value, number_text(rule, f->low, low, sizeof(low)),
                        number_text(rule, f->high, high, sizeof(high)),
+                       rule->above ? "above" : "below", end);
+    else if (isinf(f->high))
+        (void)snprintf(text, sizeof(text), "%s is %s or more; it may not be %s %s",
+                       rule->figure->name, number_text(rule, f->low, low, sizeof(low)),
                        rule->above ? "above" : "below", end);
     else
         (void)snprintf(text, sizeof(text),
@@ -156,7 +160,9 @@ static int judge_result(const struct dlb_rule *rule, const json_t *doc, const js
     if (wants_storage)
         f = (struct figure){.value = dlb_json_number(storage, "max_accelerators"),
                             .low = dlb_json_number(storage, "low"),
-                            .high = dlb_json_number(storage, "high")};
+                            .high = dlb_json_is_true(storage, "capped")
+                                        ? (double)INFINITY
+                                        : dlb_json_number(storage, "high")};
     else
         figure_of_cell(rule, doc, compare, &f);
     dlb_json_append(out, outcome_json(rule, rule->limit, &f));

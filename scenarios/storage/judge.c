@@ -278,6 +278,12 @@ static json_t *end_json(const struct dlb_search_step *s, uint32_t end)
     return s->done && end < UINT32_MAX ? json_integer((json_int_t)end) : json_null();
 }
 
+/* A search that ended while the gate was met tells no upper end. */
+static json_t *high_json(const struct dlb_storage_outcome *o)
+{
+    return o->settled && o->step.capped ? json_null() : end_json(&o->step, o->step.high);
+}
+
 static json_t *fit_json(const struct dlb_search_step *s)
 {
     const struct dlb_knee *knee = &s->knee;
@@ -311,14 +317,13 @@ static json_t *storage_json(struct dlb_storage_outcome *o)
                   dlb_workload_accelerators[workload->accelerator], "max_accelerators",
                   (json_int_t)o->n, "max_accelerators_all_ranks",
                   (json_int_t)o->n * dlb_storage_n_ranks(o), "low", end_json(s, s->low), "high",
-                  end_json(s, s->high), "settled", o->settled, "capped", o->settled && s->capped,
-                  "gate", o->view.search.gate, "code", dlb_bottleneck_code(o->bottleneck),
-                  "bottleneck", dlb_bottleneck_name(o->bottleneck), "bottleneck_text",
-                  dlb_json_safe_text(o->why), "headroom_frac", dlb_json_real_or_null(headroom(o))));
-    dlb_json_put(
-        out, "n",
-        dlb_json_made(json_pack("{so, so, ss}", "low", end_json(s, s->low), "high",
-                                end_json(s, s->high), "by", s->fitted ? "curve" : "repetitions")));
+                  high_json(o), "settled", o->settled, "capped", o->settled && s->capped, "gate",
+                  o->view.search.gate, "code", dlb_bottleneck_code(o->bottleneck), "bottleneck",
+                  dlb_bottleneck_name(o->bottleneck), "bottleneck_text", dlb_json_safe_text(o->why),
+                  "headroom_frac", dlb_json_real_or_null(headroom(o))));
+    dlb_json_put(out, "n",
+                 dlb_json_made(json_pack("{so, so, ss}", "low", end_json(s, s->low), "high",
+                                         high_json(o), "by", s->fitted ? "curve" : "repetitions")));
     dlb_json_put(out, "fit", fit_json(s));
     dlb_json_put(out, "stopped", dlb_json_safe_text(stopped_by(o)));
     put_rates(dlb_storage_judged(o, o->best), out);

@@ -87,14 +87,24 @@ static double far_off(const struct dlb_knee_point *points, uint32_t n_points)
     return n > 0 ? fmax(8 * dlb_median(distances, n), LEAST_FAR) : INFINITY;
 }
 
-/* A single moment that was slow is left out where the other repetitions show that it was one. */
+static uint32_t n_within(const struct dlb_knee_point *p, double middle, double far)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n_values; i++)
+        n += fabs(ln_value(p, i) - middle) <= far;
+    return n;
+}
+
+/* A single moment that was slow is left out where most of the repetitions show that it was one. Of
+ * an even number none need be near the median, which lies between two of them. */
 static void read_point(struct data *d, const struct dlb_knee_point *p, double far)
 {
-    double sum = 0, squares = 0, middle = p->n_values >= 3 ? ln_median(p) : (double)NAN;
+    double sum = 0, squares = 0, middle = ln_median(p);
+    bool all = p->n_values < 3 || 2 * n_within(p, middle, far) <= p->n_values;
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->n_values; i++) {
         double value = ln_value(p, i);
-        if (fabs(value - middle) > far)
+        if (!all && fabs(value - middle) > far)
             continue;
         sum += value;
         squares += value * value;

@@ -107,6 +107,17 @@ run "$dlbench" compare "$gap" "$gap" --json
 expect_exit 0
 expect_json 'd["compare"]["figure"] == "seconds" and {"torch-dataloader", "per-item indexing"} <= {c["what"] for c in d["compare"]["cells"]}'
 expect_json 'all(c["change_frac"] == 0 for c in d["compare"]["cells"])'
+mkdir capped
+python3 - "$storage" <<'PY'
+import json, sys
+doc = json.load(open(sys.argv[1]))
+doc["storage"].update(max_accelerators=8, low=8, high=8, settled=True, capped=True)
+doc["storage"]["fit"] = None
+json.dump(doc, open("capped/summary.json", "w"))
+PY
+run "$dlbench" compare capped "$storage" --json # at least 8
+expect_exit 0
+expect_json 'd["compare"]["overall"]["verdict"] == "UNCLEAR"'
 run "$dlbench" compare "$storage" "$storage" --json
 expect_exit 0
 expect_json 'd["compare"]["figure"] == "accelerators" and d["compare"]["overall"]["change_frac"] == 0'

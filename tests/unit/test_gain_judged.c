@@ -57,6 +57,34 @@ static void test_of_the_ranked_rate(void **state)
     close_judged(&t);
 }
 
+/* One cell has no rate within epochs, so that all are ranked by the window: shares and gain of each
+ * are those of the window. */
+static void test_shares_are_of_the_ranked_rate(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    for (uint32_t cell = 0; cell < 2; cell++)
+        for (uint32_t block = 0; block < 3; block++) {
+            struct dlb_cell_result one = rep(1000, 0.5, block, 1000);
+            struct dlb_pace *pace = &one.loop.pace;
+            pace->round = 1;
+            pace->n_epoch_batches = 100;
+            if (cell == 0)
+                pace->within = (struct dlb_stretch){
+                    .n_steps = 50, .n_samples = 500, .ns = 260000000, .busy_ns = 250000000};
+            put(&t.results.cells[cell], one);
+        }
+    add_ceilings(&t, (const double[]){2000, 2000, 2000}, 3);
+    judge(&t);
+    assert_int_equal(t.j.ranked_by, DLB_RATE_WINDOW);
+    assert_near(gain_of(&t, 0)->median, 2);
+    assert_near(t.j.cells[0].evidence.input_frac, 0.5);
+    assert_near(t.j.cells[0].evidence.compute_frac, 0.5);
+    assert_verdict(&t, 0, "INPUT_BOUND");
+    close_judged(&t);
+}
+
 /* A block that lacks one of the two is left out; a single one has no interval. */
 static void test_blocks_are_paired(void **state)
 {
@@ -124,6 +152,7 @@ static void test_noise_decides_between_the_classes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shares_are_of_the_ranked_rate),
         cmocka_unit_test(test_of_the_ranked_rate),
         cmocka_unit_test(test_blocks_are_paired),
         cmocka_unit_test(test_no_ceiling),

@@ -87,6 +87,27 @@ static void test_sums(void **state)
     free_all(parts, &out);
 }
 
+/* Ranks 0 and 1 are on one machine, whose stolen time both saw; rank 2 alone names a sample. */
+static void test_of_machines_and_of_any_rank(void **state)
+{
+    (void)state;
+    struct dlb_rank_part parts[N] = {0};
+    struct dlb_cell_result out;
+    for (uint32_t i = 0; i < N; i++) {
+        fill(&parts[i], i, 100, 1000, 0);
+        parts[i].result.loop.machine_stolen_ns = i < 2 ? 100 : 50;
+    }
+    struct dlb_workers_result *workers = &parts[2].result.workers;
+    workers->skipped = dlb_mem_array(1, sizeof(*workers->skipped));
+    workers->skipped[0] = dlb_mem_text("a.jpg: is damaged");
+    workers->n_skipped_named = 1;
+    dlb_ranks_merge(parts, N, &no_cost, &out);
+    assert_true(out.loop.machine_stolen_ns == 150);
+    assert_int_equal(out.workers.n_skipped_named, 1);
+    assert_string_equal(out.workers.skipped[0], "a.jpg: is damaged");
+    free_all(parts, &out);
+}
+
 /* Rank 1 takes 1.5 times as long, all of it for input. */
 static void test_straggler(void **state)
 {
@@ -421,12 +442,19 @@ static void test_hists_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),           cmocka_unit_test(test_straggler),
-        cmocka_unit_test(test_unequal_loads),  cmocka_unit_test(test_gate),
-        cmocka_unit_test(test_end_not_known),  cmocka_unit_test(test_failed_rank),
-        cmocka_unit_test(test_other_data),     cmocka_unit_test(test_hists_json),
-        cmocka_unit_test(test_odd_counts),     cmocka_unit_test(test_cache_of_all),
-        cmocka_unit_test(test_cache_not_cold), cmocka_unit_test(test_pace_of_unequal_ranks),
+        cmocka_unit_test(test_of_machines_and_of_any_rank),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_straggler),
+        cmocka_unit_test(test_unequal_loads),
+        cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_end_not_known),
+        cmocka_unit_test(test_failed_rank),
+        cmocka_unit_test(test_other_data),
+        cmocka_unit_test(test_hists_json),
+        cmocka_unit_test(test_odd_counts),
+        cmocka_unit_test(test_cache_of_all),
+        cmocka_unit_test(test_cache_not_cold),
+        cmocka_unit_test(test_pace_of_unequal_ranks),
         cmocka_unit_test(test_pace_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

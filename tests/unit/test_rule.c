@@ -169,6 +169,17 @@ static void test_storage(void **state)
     assert_string_equal(outcome("accelerators<12", doc, NULL, 0), "unclear");
     assert_string_equal(outcome("accelerators<8", doc, NULL, 0), "passed");
     assert_string_equal(outcome("idle>5%", doc, NULL, 0), "unclear"); /* no curve, no cell */
+    /* The search ended while the gate was met: there are 8 or more. */
+    json_t *storage = json_object_get(doc, "storage");
+    dlb_json_put(storage, "capped", json_true());
+    for (int k = 0; k < 2; k++) {
+        assert_string_equal(outcome("accelerators<8", doc, NULL, 0), "passed");
+        assert_string_equal(outcome("accelerators<9", doc, NULL, 0), "unclear");
+        assert_string_equal(outcome("accelerators<13", doc, NULL, 0), "unclear");
+        assert_string_equal(outcome("accelerators>7", doc, NULL, 0), "failed");
+        assert_string_equal(outcome("accelerators>12", doc, NULL, 0), "unclear");
+        dlb_json_put(storage, "high", json_null());
+    }
     json_decref(doc);
 }
 

@@ -221,7 +221,9 @@ static void test_want_of_memory_ends_it(void **state)
     assert_bottleneck(&o, "NO_BOTTLENECK", "made up");
     /* Not the storage's number. */
     assert_true(json_is_true(json_object_get(o.storage, "capped")));
-    assert_int_equal(dlb_json_u64(o.storage, "high", 99), 5);
+    assert_int_equal(dlb_json_u64(o.storage, "low", 99), 5);
+    assert_true(json_is_null(json_object_get(o.storage, "high")));
+    assert_true(json_is_null(json_object_get(json_object_get(o.storage, "n"), "high")));
     assert_int_equal(dlb_json_u64(json_object_get(o.storage, "harness"), "accelerators", 0), 5);
     release(&o);
 }

@@ -134,10 +134,27 @@ static void test_nothing_to_fit(void **state)
     assert_true(isfinite(knee.at));
 }
 
+/* Half of the repetitions of one number were slow: none is near their median. */
+static void test_two_clusters(void **state)
+{
+    (void)state;
+    static const double at_4[] = {.995, .995, .995, .995}, at_6[] = {.97, .97, .97, .97},
+                        at_7[] = {.95, .95, .83, .83}, at_8[] = {.8, .8, .8, .8};
+    const struct dlb_knee_point points[] = {{4, 4, at_4}, {6, 4, at_6}, {7, 4, at_7}, {8, 4, at_8}};
+    struct dlb_knee knee;
+    dlb_knee_fit(points, 4, 0.9, &knee);
+    assert_true(knee.fitted);
+    assert_int_equal(knee.n_left_out, 0);
+    assert_true(knee.at > 6 && knee.at < 8);
+    assert_true(knee.low < knee.at && knee.at < knee.high);
+    assert_true(knee.noise_frac > 0.01);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_finds_crossing_and_sharpness),
+        cmocka_unit_test(test_two_clusters),
         cmocka_unit_test(test_lack_of_fit),
         cmocka_unit_test(test_a_slow_moment_is_left_out),
         cmocka_unit_test(test_off),
