@@ -11,11 +11,7 @@
 
 static const char *percent(double frac, char *text, size_t n_text)
 {
-    if (isfinite(frac))
-        (void)snprintf(text, n_text, "%.1f%%", frac * 100);
-    else
-        (void)snprintf(text, n_text, "-");
-    return text;
+    return dlb_text_percent(DLB_PERCENT_TENTHS, frac, text, n_text);
 }
 
 static const char *duration(const json_t *object, const char *key, char *text, size_t n_text)

@@ -13,7 +13,8 @@
 #define STAMPS_ALL 0.5 /* an estimate says no more of what stamps took */
 #define SHOWN_MS 0.005 /* below, a stage is not */
 #define MS_WHOLE 1e9   /* from here on digits behind the point say nothing */
-enum { MS_CAP = 24 };
+#define BYTES_WHOLE 1e15
+enum { FIGURE_CAP = 24 };
 
 /* What PyTorch is, and what measuring it cost. */
 static void say_cost(const json_t *python, uint32_t n_columns, struct dlb_text *out)
@@ -28,7 +29,7 @@ static void say_cost(const json_t *python, uint32_t n_columns, struct dlb_text *
     if (isfinite(trip_us))
         n += snprintf(line + n, sizeof(line) - (size_t)n,
                       "; a question to it and the answer take %.3g us", trip_us);
-    if (isfinite(frac))
+    if (isfinite(frac * 100))
         (void)snprintf(line + n, sizeof(line) - (size_t)n,
                        "; time stamps took %s%.2g%% of the work",
                        frac < STAMPS_ALL ? "" : "more than ", 100 * fmin(frac, STAMPS_ALL));
@@ -87,16 +88,15 @@ static void say_stage(const json_t *stage, double n, double all_ns, struct dlb_t
     bool apart = (strcmp(name, "next") == 0 || strcmp(name, "transport") == 0 ||
                   strcmp(name, "loop_gc") == 0) &&
                  json_is_null(json_object_get(stage, "part"));
+    double share = apart || !(all_ns > 0) ? (double)NAN : ns / all_ns;
     size_t width = dlb_text_width(name, cap);
+    char text[24];
 
     dlb_text_printf(out, "  %*s", (int)indent, "");
     dlb_text_plain(out, name, cap);
     dlb_text_printf(out, "%*s  ", width < cap ? (int)(cap - width) : 0, "");
     dlb_text_printf(out, isfinite(ns) ? "%11.4g" : "          -", ns / n / 1e6);
-    if (apart || !(all_ns > 0) || !isfinite(ns))
-        dlb_text_printf(out, "      -\n");
-    else
-        dlb_text_printf(out, "  %4.0f%%\n", 100 * ns / all_ns);
+    dlb_text_printf(out, "  %5s\n", dlb_text_percent(DLB_PERCENT_WHOLE, share, text, sizeof(text)));
 }
 
 static double stage_ms(const json_t *stages, const char *name)
@@ -104,9 +104,27 @@ static double stage_ms(const json_t *stages, const char *name)
     return dlb_json_number(stages, name) / 1e6;
 }
 
-static const char *ms_text(double ms, char text[static MS_CAP])
+static const char *ms_text(double ms, char text[static FIGURE_CAP])
 {
-    (void)snprintf(text, MS_CAP, isfinite(ms) ? ms < MS_WHOLE ? "%.2f" : "%.3g" : "-", ms);
+    (void)snprintf(text, FIGURE_CAP, isfinite(ms) ? ms < MS_WHOLE ? "%.2f" : "%.3g" : "-", ms);
+    return text;
+}
+
+/* Of a sample, in three digits. */
+static const char *sample_ms_text(const json_t *in_c, const char *key, char text[static FIGURE_CAP])
+{
+    double ns = dlb_json_number(in_c, key);
+    (void)snprintf(text, FIGURE_CAP, isfinite(ns) ? "%.3g" : "-", ns / 1e6);
+    return text;
+}
+
+static const char *sample_bytes_text(const json_t *in_c, const char *key,
+                                     char text[static FIGURE_CAP])
+{
+    double n_bytes = dlb_json_number(in_c, key);
+    (void)snprintf(text, FIGURE_CAP,
+                   isfinite(n_bytes) ? fabs(n_bytes) < BYTES_WHOLE ? "%.0f" : "%.3g" : "-",
+                   n_bytes);
     return text;
 }
 
@@ -115,13 +133,12 @@ static void put_in_c(const json_t *in_c, const json_t *c, const json_t *python,
 {
     static const char *const names[] = {"read", "decode", "transform", "collate"};
     const char *before = ":";
-    char texts[2][MS_CAP];
+    char texts[2][FIGURE_CAP];
 
     dlb_text_printf(out,
-                    "the same work in C, with as many workers, takes %.3g ms a sample instead of "
-                    "%.3g",
-                    dlb_json_number(in_c, "sample_ns") / 1e6,
-                    dlb_json_number(in_c, "python_sample_ns") / 1e6);
+                    "the same work in C, with as many workers, takes %s ms a sample instead of %s",
+                    sample_ms_text(in_c, "sample_ns", texts[0]),
+                    sample_ms_text(in_c, "python_sample_ns", texts[1]));
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         double own = stage_ms(c, names[i]), theirs = stage_ms(python, names[i]);
         if (!(fmax(own, theirs) >= SHOWN_MS))
@@ -150,7 +167,7 @@ static void say_decoder(const json_t *in_c, const json_t *python, uint32_t n_col
                         struct dlb_text *out)
 {
     double gain = dlb_json_number(in_c, "decoder_gain");
-    char line[300], texts[2][MS_CAP];
+    char line[300], texts[2][FIGURE_CAP];
     if (!(gain >= GAIN_MIN))
         return;
     (void)snprintf(line, sizeof(line),
@@ -168,20 +185,21 @@ static void say_in_c(const json_t *in_c, const char *of, uint32_t n_columns, str
     const json_t *c = json_object_get(in_c, "stages_ns"),
                  *python = json_object_get(in_c, "python_stages_ns");
     struct dlb_text line = {0};
+    char texts[2][FIGURE_CAP];
 
     dlb_text_printf(&line, "%s", of);
-    if (dlb_json_number(in_c, "runs") < 1)
+    if (!(dlb_json_number(in_c, "runs") >= 1))
         dlb_text_printf(&line, "the same work in C was not measured: %.*s",
                         DLB_CUT(dlb_text_shown(in_c, "reason"), 400));
     else if (!json_is_true(json_object_get(in_c, "same_work")))
-        dlb_text_printf(
-            &line,
-            "in C it is other work, and not compared: %.0f bytes a sample, where PyTorch "
-            "delivers %.0f.",
-            dlb_json_number(in_c, "sample_bytes"), dlb_json_number(in_c, "python_sample_bytes"));
+        dlb_text_printf(&line,
+                        "in C it is other work, and not compared: %s bytes a sample, where PyTorch "
+                        "delivers %s.",
+                        sample_bytes_text(in_c, "sample_bytes", texts[0]),
+                        sample_bytes_text(in_c, "python_sample_bytes", texts[1]));
     else if (!isfinite(dlb_json_number(in_c, "python_sample_ns")))
-        dlb_text_printf(&line, "what PyTorch's workers took was not stamped; in C %.3g ms.",
-                        dlb_json_number(in_c, "sample_ns") / 1e6);
+        dlb_text_printf(&line, "what PyTorch's workers took was not stamped; in C %s ms.",
+                        sample_ms_text(in_c, "sample_ns", texts[0]));
     else
         put_in_c(in_c, c, python, &line);
     dlb_text_printf(out, "\n");

@@ -1,9 +1,11 @@
 /* The table of a sweep or a run: a row for each cell. */
 #include "reports/findings.h"
 
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
+#include "reports/estimate.h"
 #include "reports/ranked.h"
 #include "reports/reasons.h"
 #include "reports/table.h"
@@ -34,16 +36,15 @@ static const char *whole_text(double rate, char *out, size_t n)
 
 static void rate_text(const json_t *rate, bool brief, char *out, size_t n)
 {
-    double median = dlb_json_number(rate, "median"), low = dlb_json_number(rate, "low");
-    double high = dlb_json_number(rate, "high");
+    double median = dlb_json_number(rate, "median"), low = dlb_estimate_end(rate, "low");
+    double high = dlb_estimate_end(rate, "high");
     char a[40], b[40], c[40];
     if (!isfinite(median)) {
         (void)snprintf(out, n, "-");
         return;
     }
-    bool one = brief || strcmp(dlb_json_text(rate, "interval"), "none") == 0;
     (void)whole_text(median, a, sizeof(a));
-    if (one)
+    if (brief || !isfinite(low) || !isfinite(high))
         (void)snprintf(out, n, "%s", a);
     else
         (void)snprintf(out, n, "%s (%s-%s)", a, whole_text(low, b, sizeof(b)),
@@ -53,11 +54,7 @@ static void rate_text(const json_t *rate, bool brief, char *out, size_t n)
 static void percent_text(const json_t *doc, const json_t *cell, const char *key, char *out,
                          size_t n)
 {
-    double percent = dlb_ranked_share(doc, cell, key) * 100;
-    if (isfinite(percent))
-        (void)snprintf(out, n, fabs(percent) < 1e9 ? "%.1f" : "%.4g", percent);
-    else
-        (void)snprintf(out, n, "-");
+    (void)dlb_text_percent(DLB_PERCENT_BARE, dlb_ranked_share(doc, cell, key), out, n);
 }
 
 static void megabytes_text(const json_t *cell, char *out, size_t n)
@@ -86,11 +83,11 @@ static void first_batch_text(const json_t *cell, char *out, size_t n)
 static void verdict_text(const json_t *cell, bool brief, char *out, size_t n)
 {
     const json_t *verdict = json_object_get(cell, "verdict");
-    const char *cause = dlb_text_shown(verdict, "cause");
+    const char *class = dlb_text_shown(verdict, "class"), *cause = dlb_text_shown(verdict, "cause");
     if (brief || strcmp(cause, "none") == 0 || strcmp(cause, "-") == 0)
-        (void)snprintf(out, n, "%.20s", dlb_text_shown(verdict, "class"));
+        (void)snprintf(out, n, "%.*s", DLB_CUT(class, 20));
     else
-        (void)snprintf(out, n, "%.20s (%.14s)", dlb_text_shown(verdict, "class"), cause);
+        (void)snprintf(out, n, "%.*s (%.*s)", DLB_CUT(class, 20), DLB_CUT(cause, 14));
 }
 
 static bool is_raced(const json_t *doc)
@@ -110,9 +107,9 @@ static void race_text(const json_t *cell, char *out, size_t n)
     const char *state = dlb_text_shown(json_object_get(cell, "race"), "state");
     double runs = dlb_json_number(cell, "repeats");
     if (runs >= 0 && runs < 1e6)
-        (void)snprintf(out, n, "%.20s %.0f", state, runs);
+        (void)snprintf(out, n, "%.*s %.0f", DLB_CUT(state, 20), runs);
     else
-        (void)snprintf(out, n, "%.20s", state);
+        (void)snprintf(out, n, "%.*s", DLB_CUT(state, 20));
 }
 
 static const struct {

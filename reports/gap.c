@@ -4,6 +4,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
+#include "reports/estimate.h"
 #include "reports/findings.h"
 #include "reports/reasons.h"
 #include "reports/table.h"
@@ -72,8 +73,8 @@ static void put_ratio(cell_text out, double ratio)
 static void put_range(cell_text out, const json_t *seconds)
 {
     char low[40], high[40];
-    double a = dlb_json_number(seconds, "low"), b = dlb_json_number(seconds, "high");
-    if (!isfinite(a) || !isfinite(b) || strcmp(dlb_json_text(seconds, "interval"), "none") == 0) {
+    double a = dlb_estimate_end(seconds, "low"), b = dlb_estimate_end(seconds, "high");
+    if (!isfinite(a) || !isfinite(b)) {
         put(out, "-");
         return;
     }

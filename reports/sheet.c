@@ -1,7 +1,9 @@
 #include "reports/sheet.h"
 
+#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
+#include "reports/estimate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -63,6 +65,13 @@ void dlb_sheet_number(struct dlb_sheet *sheet, double number)
     uint32_t column = sheet->n_values % sheet->n_columns;
     dlb_sheet_both(sheet, number,
                    dlb_unit_text(sheet->column[column].unit, number, text, sizeof(text)));
+}
+
+void dlb_sheet_estimate(struct dlb_sheet *sheet, const json_t *estimate)
+{
+    dlb_sheet_number(sheet, dlb_json_number(estimate, "median"));
+    dlb_sheet_number(sheet, dlb_estimate_end(estimate, "low"));
+    dlb_sheet_number(sheet, dlb_estimate_end(estimate, "high"));
 }
 
 void dlb_sheet_of_cell(struct dlb_sheet *sheet, double number, int64_t cell)

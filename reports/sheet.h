@@ -95,7 +95,10 @@ void dlb_sheet_text(struct dlb_sheet *sheet, const char *text);
 /* As the unit of its column is shown; NaN: "-", which means not measured. */
 void dlb_sheet_number(struct dlb_sheet *sheet, double number);
 
-/* Likewise, of one cell among those of the row. */
+/* The median and both ends of an estimate (reports/estimate.h): three values. */
+void dlb_sheet_estimate(struct dlb_sheet *sheet, const json_t *estimate);
+
+/* As dlb_sheet_number, of one cell among those of the row. */
 void dlb_sheet_of_cell(struct dlb_sheet *sheet, double number, int64_t cell);
 
 /* A number with words of its own. */

@@ -6,9 +6,12 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define CHARACTER_BYTES 4 /* at most, in UTF-8 */
 
 void dlb_text_free(struct dlb_text *text)
 {
@@ -99,16 +102,25 @@ const char *dlb_text_percent(enum dlb_percent how, double frac, char *text, size
     return text;
 }
 
+/* How many bytes to show: a character that is not within `max` whole is left out. */
+static size_t n_shown(const char *words, size_t max)
+{
+    size_t n = strnlen(words, max), n_cut = n < max ? n : dlb_cut(words, n);
+    bool is_split =
+        dlb_utf8_bytes(words + n_cut, strnlen(words + n_cut, CHARACTER_BYTES)) > n - n_cut;
+    return is_split ? n_cut : n;
+}
+
 size_t dlb_text_width(const char *words, size_t max)
 {
-    return dlb_escape(words, max, DLB_ESCAPE_CONTROLS, NULL, 0);
+    return dlb_escape(words, n_shown(words, max), DLB_ESCAPE_CONTROLS, NULL, 0);
 }
 
 void dlb_text_plain(struct dlb_text *text, const char *words, size_t max)
 {
-    size_t n = dlb_text_width(words, max);
+    size_t n_words = n_shown(words, max), n = dlb_text_width(words, n_words);
     reserve(text, n);
-    (void)dlb_escape(words, max, DLB_ESCAPE_CONTROLS, text->data + text->len_bytes, n + 1);
+    (void)dlb_escape(words, n_words, DLB_ESCAPE_CONTROLS, text->data + text->len_bytes, n + 1);
     text->len_bytes += n;
 }
 

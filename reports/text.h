@@ -47,7 +47,8 @@ enum dlb_percent {
  * and an exponent. Returns `text`. */
 const char *dlb_text_percent(enum dlb_percent how, double frac, char *text, size_t n_text);
 
-/* Appends at most `max` bytes of a document's string, with control characters escaped as above. */
+/* Appends at most `max` bytes of a document's string, with control characters escaped as above. It
+ * is cut between two characters. `words` ends with a zero byte, here or behind. */
 void dlb_text_plain(struct dlb_text *text, const char *words, size_t max);
 
 /* How many bytes dlb_text_plain appends. */

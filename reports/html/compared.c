@@ -17,22 +17,23 @@ static const char *severity_of(const char *verdict)
                                              : "ok";
 }
 
-static void tile(struct dlb_text *out, const char *title, double frac, const char *sign)
+static void tile(struct dlb_text *out, const char *title, double frac, enum dlb_percent how)
 {
-    if (isfinite(frac))
-        dlb_text_printf(out, "<div><dt>%s</dt><dd data-v=\"%.10g\">%s%.1f%%</dd></div>\n", title,
-                        frac, frac >= 0 ? sign : "", frac * 100);
+    char text[32];
+    if (isfinite(frac * 100))
+        dlb_text_printf(out, "<div><dt>%s</dt><dd data-v=\"%.10g\">%s</dd></div>\n", title, frac,
+                        dlb_text_percent(how, frac, text, sizeof(text)));
 }
 
 static void tiles(struct dlb_text *out, const json_t *compare)
 {
     const json_t *overall = json_object_get(compare, "overall");
     dlb_text_printf(out, "<dl class=\"tiles\">\n");
-    tile(out, "Change from A to B", dlb_json_number(overall, "change_frac"), "+");
-    tile(out, "At least", dlb_json_number(overall, "low"), "+");
-    tile(out, "At most", dlb_json_number(overall, "high"), "+");
+    tile(out, "Change from A to B", dlb_json_number(overall, "change_frac"), DLB_PERCENT_CHANGE);
+    tile(out, "At least", dlb_json_number(overall, "low"), DLB_PERCENT_CHANGE);
+    tile(out, "At most", dlb_json_number(overall, "high"), DLB_PERCENT_CHANGE);
     tile(out, "Smallest that could have been shown", dlb_json_number(overall, "detectable_frac"),
-         "");
+         DLB_PERCENT_TENTHS);
     dlb_text_printf(out, "</dl>\n");
 }
 

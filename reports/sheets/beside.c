@@ -1,6 +1,7 @@
 /* Several results beside each other: what somebody who chooses a machine or a storage compares. */
 #include "core/base/escape.h"
 #include "core/base/json.h"
+#include "reports/estimate.h"
 #include "reports/ranked.h"
 #include "reports/sheets/figures.h"
 #include "reports/supply.h"
@@ -89,15 +90,14 @@ static void figures(const json_t *doc, const struct subject *subject, struct dlb
     const json_t *cell = dlb_ranked_offered(doc);
     const json_t *rate = is_storage(doc) ? NULL : json_object_get(cell, dlb_ranked_rate(doc));
     const json_t *of = subject->is == is_storage ? json_object_get(doc, "storage") : rate;
-    bool one = strcmp(dlb_json_text(of, "interval"), "none") == 0;
     if (subject->is == is_gap) {
         dlb_sheet_number(out, gap_of(doc, NULL));
         dlb_sheet_number(out, gap_of(doc, "total_low"));
         dlb_sheet_number(out, gap_of(doc, "total_high"));
     } else {
         dlb_sheet_number(out, dlb_json_number(of, of == rate ? "median" : "max_accelerators"));
-        dlb_sheet_number(out, one ? (double)NAN : dlb_json_number(of, "low"));
-        dlb_sheet_number(out, one ? (double)NAN : dlb_json_number(of, "high"));
+        dlb_sheet_number(out, dlb_estimate_end(of, "low"));
+        dlb_sheet_number(out, dlb_estimate_end(of, "high"));
     }
     dlb_sheet_number(out, is_storage(doc) ? (double)NAN : dlb_supply_of(doc).needs);
     dlb_sheet_number(out, dlb_ranked_share(doc, cell, "gpu_idle_frac"));

@@ -13,6 +13,7 @@
 
 struct shape {
     const char *axis[MAX_AXES];
+    struct dlb_label_axis values[MAX_AXES];
     uint32_t n_axes;
     bool mixed, raced;
 };
@@ -24,8 +25,10 @@ static struct shape shape_of(const json_t *doc)
     const char *key, *first = NULL;
     size_t i;
     json_object_foreach((json_t *)json_object_get(doc, "axes"), key, axis) {
-        if (shape.n_axes < MAX_AXES && json_array_size(axis) > 1)
-            shape.axis[shape.n_axes++] = key;
+        if (shape.n_axes == MAX_AXES || json_array_size(axis) < 2)
+            continue;
+        dlb_label_axis_open(axis, &shape.values[shape.n_axes]);
+        shape.axis[shape.n_axes++] = key;
     }
     json_array_foreach(json_object_get(doc, "cells"), i, cell) {
         const char *own = dlb_json_text(cell, "pipeline");
@@ -34,6 +37,12 @@ static struct shape shape_of(const json_t *doc)
         first = own;
     }
     return shape;
+}
+
+static void shape_close(struct shape *shape)
+{
+    for (uint32_t i = 0; i < shape->n_axes; i++)
+        dlb_label_axis_close(&shape->values[i]);
 }
 
 static void columns(const struct shape *shape, struct dlb_sheet *out)
@@ -65,7 +74,7 @@ static void outcome(const json_t *cell, struct dlb_sheet *out)
     const char *status = dlb_text_shown(cell, "status"), *cause = dlb_json_text(verdict, "cause");
     char text[600];
     if (strcmp(status, "ok") != 0)
-        (void)snprintf(text, sizeof(text), "%.20s: %.*s", status,
+        (void)snprintf(text, sizeof(text), "%.*s: %.*s", DLB_CUT(status, 20),
                        DLB_CUT(dlb_text_shown(cell, "reason"), 500));
     else if (cause[0] && strcmp(cause, "none") != 0)
         (void)snprintf(text, sizeof(text), "%.*s (%.*s)",
@@ -92,7 +101,7 @@ static void repetitions(const json_t *rate, struct dlb_sheet *out)
 
 /* As the number that it may be, so that rows can be sorted by it. In full, if charts show it by its
  * number. */
-static void setting(const json_t *axis, const json_t *value, struct dlb_sheet *out)
+static void setting(const struct dlb_label_axis *axis, const json_t *value, struct dlb_sheet *out)
 {
     char text[DLB_VALUE_CAP + 24];
     bool alike = dlb_label_value(axis, value, text, sizeof(text));
@@ -105,19 +114,15 @@ static void row(const json_t *doc, const struct shape *shape, const json_t *cell
 {
     const json_t *rate = json_object_get(cell, dlb_ranked_rate(doc)),
                  *config = json_object_get(cell, "config");
-    bool one = strcmp(dlb_json_text(rate, "interval"), "none") == 0;
     dlb_sheet_row(out, index);
     dlb_sheet_number(out, (double)index);
     if (shape->mixed)
         dlb_sheet_text(out, dlb_text_shown(cell, "pipeline"));
     for (uint32_t i = 0; i < shape->n_axes; i++)
-        setting(json_object_get(json_object_get(doc, "axes"), shape->axis[i]),
-                json_object_get(config, shape->axis[i]), out);
+        setting(&shape->values[i], json_object_get(config, shape->axis[i]), out);
     if (shape->raced)
         dlb_sheet_text(out, dlb_text_shown(json_object_get(cell, "race"), "state"));
-    dlb_sheet_number(out, dlb_json_number(rate, "median"));
-    dlb_sheet_number(out, one ? (double)NAN : dlb_json_number(rate, "low"));
-    dlb_sheet_number(out, one ? (double)NAN : dlb_json_number(rate, "high"));
+    dlb_sheet_estimate(out, rate);
     dlb_sheet_number(out, dlb_ranked_share(doc, cell, "gpu_idle_frac"));
     dlb_sheet_number(out, dlb_ranked_share(doc, cell, "input_wait_frac"));
     dlb_sheet_number(
@@ -133,13 +138,14 @@ static void row(const json_t *doc, const struct shape *shape, const json_t *cell
 void dlb_sheet_cells(const json_t *doc, struct dlb_sheet *out)
 {
     const json_t *cells = json_object_get(doc, "cells"), *cell;
-    struct shape shape = shape_of(doc);
     size_t i;
     if (json_array_size(cells) == 0)
         return;
+    struct shape shape = shape_of(doc);
     columns(&shape, out);
     json_array_foreach(cells, i, cell)
         row(doc, &shape, cell, (int64_t)i, out);
+    shape_close(&shape);
     if (json_array_size(cells) > 1) {
         const json_t *best = json_object_get(doc, "best_cell"),
                      *recommended = json_object_get(doc, "recommended_cell");

@@ -79,9 +79,8 @@ static void name_of(const json_t *pair, char name[DLB_LABEL_CAP])
 
 static void change(double frac, struct dlb_sheet *out)
 {
-    char text[64];
-    (void)snprintf(text, sizeof(text), "%+.1f%%", frac * 100);
-    dlb_sheet_both(out, frac, isfinite(frac) ? text : "-");
+    char text[32];
+    dlb_sheet_both(out, frac, dlb_text_percent(DLB_PERCENT_CHANGE, frac, text, sizeof(text)));
 }
 
 static void row(const char *name, const json_t *pair, struct dlb_sheet *out)

@@ -1,4 +1,5 @@
 /* What does not need a chart: where the bytes came from, the machine, the configuration. */
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "reports/ranked.h"
@@ -44,8 +45,9 @@ void dlb_sheet_cache(const json_t *doc, struct dlb_sheet *out)
     if (out->n_rows == 0)
         cache_row("the one shown", cache, index, out);
     dlb_text_printf(&out->note,
-                    "Of cell %lld, asked for as %.20s, metadata %.20s: ", (long long)index,
-                    dlb_text_shown(cache, "asked"), dlb_text_shown(cache, "metadata"));
+                    "Of cell %lld, asked for as %.*s, metadata %.*s: ", (long long)index,
+                    DLB_CUT(dlb_text_shown(cache, "asked"), 20),
+                    DLB_CUT(dlb_text_shown(cache, "metadata"), 20));
     dlb_text_plain(&out->note, dlb_text_shown(cache, "why"), 1000);
     dlb_text_printf(&out->note, ". ");
 }
@@ -68,7 +70,8 @@ static void facts(const char *prefix, const json_t *object, int depth, struct dl
     json_t *value;
     json_object_foreach((json_t *)object, key, value) {
         char name[KEY_CAP];
-        (void)snprintf(name, sizeof(name), "%s%s%.80s", prefix, prefix[0] ? "." : "", key);
+        (void)snprintf(name, sizeof(name), "%.*s%s%.*s", DLB_CUT(prefix, 110), prefix[0] ? "." : "",
+                       DLB_CUT(key, 80));
         if (json_is_object(value) && depth > 0)
             facts(name, value, depth - 1, out);
         else

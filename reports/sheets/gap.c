@@ -28,12 +28,9 @@ void dlb_sheet_ladder(const json_t *doc, struct dlb_sheet *out)
     dlb_sheet_column(out, "not measured because", DLB_ROLE_NONE, DLB_UNIT_TEXT);
     json_array_foreach(json_object_get(gap_of(doc), "rungs"), i, rung) {
         const json_t *seconds = json_object_get(rung, "seconds");
-        bool one = strcmp(dlb_json_text(seconds, "interval"), "none") == 0;
         dlb_sheet_row(out, DLB_SHEET_NO_CELL);
         dlb_sheet_text(out, dlb_text_shown(rung, "rung"));
-        dlb_sheet_number(out, dlb_json_number(seconds, "median"));
-        dlb_sheet_number(out, one ? (double)NAN : dlb_json_number(seconds, "low"));
-        dlb_sheet_number(out, one ? (double)NAN : dlb_json_number(seconds, "high"));
+        dlb_sheet_estimate(out, seconds);
         dlb_sheet_number(out, dlb_json_number(rung, "ratio_to_direct"));
         dlb_sheet_number(out, dlb_json_number(rung, "ratio_to_floor"));
         dlb_sheet_number(out, (double)json_array_size(json_object_get(seconds, "values")));

@@ -65,22 +65,52 @@ static bool are_mixed(const json_t *doc)
     return false;
 }
 
-bool dlb_label_value(const json_t *axis, const json_t *value, char *text, size_t n_text)
+/* Owned by the caller. */
+static char *key_of(const json_t *value)
 {
-    char own[DLB_VALUE_CAP], its[DLB_VALUE_CAP];
-    const json_t *other;
-    size_t i, number = 0;
-    bool alike = false;
-    dlb_text_value(value, own, sizeof(own));
-    json_array_foreach(axis, i, other) {
-        dlb_text_value(other, its, sizeof(its));
-        if (json_equal(other, value))
-            number = i + 1;
-        else
-            alike = alike || strcmp(own, its) == 0;
+    return dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_SORT_KEYS);
+}
+
+void dlb_label_axis_open(const json_t *axis, struct dlb_label_axis *out)
+{
+    const json_t *value;
+    size_t i;
+    *out = (struct dlb_label_axis){dlb_json_made(json_object()), dlb_json_made(json_object())};
+    json_array_foreach(axis, i, value) {
+        char *key = key_of(value), text[DLB_VALUE_CAP];
+        dlb_text_value(value, text, sizeof(text));
+        json_int_t n = json_integer_value(json_object_get(out->alike, text));
+        if (!json_object_get(out->numbers, key))
+            json_object_set_new_nocheck(out->alike, text, json_integer(n + 1));
+        json_object_set_new_nocheck(out->numbers, key, json_integer((json_int_t)i + 1));
+        free(key);
     }
+}
+
+void dlb_label_axis_close(struct dlb_label_axis *axis)
+{
+    json_decref(axis->numbers);
+    json_decref(axis->alike);
+}
+
+/* From 1 on; 0: the axis does not have it. */
+static json_int_t number_of(const struct dlb_label_axis *axis, const json_t *value)
+{
+    char *key = value ? key_of(value) : NULL;
+    json_int_t number = json_integer_value(json_object_get(axis->numbers, key));
+    free(key);
+    return number;
+}
+
+bool dlb_label_value(const struct dlb_label_axis *axis, const json_t *value, char *text,
+                     size_t n_text)
+{
+    char own[DLB_VALUE_CAP];
+    dlb_text_value(value, own, sizeof(own));
+    json_int_t number = number_of(axis, value);
+    bool alike = json_integer_value(json_object_get(axis->alike, own)) > (number > 0);
     if (alike && number > 0)
-        (void)snprintf(text, n_text, "%s (%zu)", own, number);
+        (void)snprintf(text, n_text, "%s (%lld)", own, (long long)number);
     else
         (void)snprintf(text, n_text, "%s", own);
     return alike;
@@ -88,26 +118,58 @@ bool dlb_label_value(const json_t *axis, const json_t *value, char *text, size_t
 
 static void add(dlb_label text, const char *name, const char *value)
 {
+    char more[DLB_VALUE_CAP + 100];
     size_t n = strlen(text);
-    (void)snprintf(text + n, DLB_LABEL_CAP - n, "%s%.*s%s%.*s", n ? ", " : "", DLB_CUT(name, 40),
+    (void)snprintf(more, sizeof(more), "%s%.*s%s%.*s", n ? ", " : "", DLB_CUT(name, 40),
                    value[0] ? " " : "", DLB_CUT(value, DLB_VALUE_CAP + 24));
+    dlb_cut_text(text + n, DLB_LABEL_CAP - n, more);
 }
 
-static void settings(const json_t *doc, const json_t *cell, bool mixed, const char *but,
-                     dlb_label text)
+/* A setting that varies. */
+struct setting {
+    const char *key;
+    struct dlb_label_axis axis;
+};
+
+struct settings {
+    struct setting *each;
+    size_t n;
+    bool mixed; /* see are_mixed */
+};
+
+static void settings_open(const json_t *doc, const char *but, struct settings *out)
 {
-    const json_t *config = json_object_get(cell, "config");
+    const json_t *axes = json_object_get(doc, "axes");
     const char *key;
     json_t *axis;
-    char value[DLB_VALUE_CAP + 24];
-    if (mixed)
-        add(text, strcmp(dlb_json_text(cell, "pipeline"), "pytorch") == 0 ? "PyTorch" : "hardware",
-            "");
-    json_object_foreach((json_t *)json_object_get(doc, "axes"), key, axis) {
+    *out = (struct settings){dlb_mem_array(json_object_size(axes), sizeof(*out->each)), 0,
+                             are_mixed(doc)};
+    json_object_foreach((json_t *)axes, key, axis) {
         if (json_array_size(axis) < 2 || (but && strcmp(but, key) == 0))
             continue;
-        (void)dlb_label_value(axis, json_object_get(config, key), value, sizeof(value));
-        add(text, dlb_label_title(key), value);
+        out->each[out->n].key = key;
+        dlb_label_axis_open(axis, &out->each[out->n++].axis);
+    }
+}
+
+static void settings_close(struct settings *settings)
+{
+    for (size_t i = 0; i < settings->n; i++)
+        dlb_label_axis_close(&settings->each[i].axis);
+    free(settings->each);
+}
+
+static void add_settings(const struct settings *settings, const json_t *cell, dlb_label text)
+{
+    const json_t *config = json_object_get(cell, "config");
+    char value[DLB_VALUE_CAP + 24];
+    if (settings->mixed)
+        add(text, strcmp(dlb_json_text(cell, "pipeline"), "pytorch") == 0 ? "PyTorch" : "hardware",
+            "");
+    for (size_t i = 0; i < settings->n; i++) {
+        const struct setting *one = &settings->each[i];
+        (void)dlb_label_value(&one->axis, json_object_get(config, one->key), value, sizeof(value));
+        add(text, dlb_label_title(one->key), value);
     }
 }
 
@@ -115,10 +177,12 @@ dlb_label *dlb_labels_without(const json_t *doc, const char *but)
 {
     const json_t *cells = json_object_get(doc, "cells"), *cell;
     dlb_label *out = dlb_mem_array(json_array_size(cells), sizeof(*out));
-    bool mixed = are_mixed(doc);
+    struct settings settings;
     size_t i;
+    settings_open(doc, but, &settings);
     json_array_foreach(cells, i, cell)
-        settings(doc, cell, mixed, but, out[i]);
+        add_settings(&settings, cell, out[i]);
+    settings_close(&settings);
     return out;
 }
 

@@ -25,9 +25,20 @@ dlb_label *dlb_labels_without(const json_t *doc, const char *but);
 /* The same behind the cell's number: "3: workers 4, pin yes"; "cell 3" when none varies. */
 dlb_label *dlb_labels_of(const json_t *doc);
 
+/* The values of an axis, by what they are and by how they are shown. */
+struct dlb_label_axis {
+    json_t *numbers; /* of each value as JSON its number in the axis, from 1 on; owned */
+    json_t *alike;   /* of each short text how many values have it; owned */
+};
+
+/* `axis` may be NULL, and is not borrowed. */
+void dlb_label_axis_open(const json_t *axis, struct dlb_label_axis *out);
+void dlb_label_axis_close(struct dlb_label_axis *axis);
+
 /* A value of an axis, short. True: others of the axis are as short the same, so its number in the
- * axis is behind it. `axis` may be NULL. */
-bool dlb_label_value(const json_t *axis, const json_t *value, char *text, size_t n_text);
+ * axis is behind it. */
+bool dlb_label_value(const struct dlb_label_axis *axis, const json_t *value, char *text,
+                     size_t n_text);
 
 /* The name of a setting in a table. Borrowed. */
 const char *dlb_label_title(const char *key);

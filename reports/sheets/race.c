@@ -1,4 +1,5 @@
 /* The race: what each cell loses to the best, how often it ran, and what became of it. */
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "reports/sheets/fills.h"
@@ -54,9 +55,7 @@ static void row(const json_t *cell, const char *name, uint32_t index, struct dlb
     dlb_sheet_number(out, dlb_json_number(cell, "repeats"));
     dlb_sheet_number(out, last_block(cell));
     dlb_sheet_number(out, dlb_json_number(race, "probability"));
-    dlb_sheet_number(out, dlb_json_number(loss, "median"));
-    dlb_sheet_number(out, dlb_json_number(loss, "low"));
-    dlb_sheet_number(out, dlb_json_number(loss, "high"));
+    dlb_sheet_estimate(out, loss);
 }
 
 /* Why it ended. */
@@ -66,8 +65,8 @@ static void note(const json_t *doc, uint32_t n_shown, uint32_t n, struct dlb_she
     const char *stopped = dlb_json_text(detail, "stopped");
     double blocks = dlb_json_number(detail, "blocks");
     if (stopped[0] && isfinite(blocks))
-        dlb_text_printf(&out->note, "Blocks: %.0f. It ended by: %.40s. ", fmin(blocks, 1e9),
-                        stopped);
+        dlb_text_printf(&out->note, "Blocks: %.0f. It ended by: %.*s. ", fmin(blocks, 1e9),
+                        DLB_CUT(stopped, 40));
     if (n_shown < n)
         dlb_text_printf(&out->note, "The %u cells with the least loss, of %u. ", n_shown, n);
 }

@@ -111,6 +111,7 @@ static void say_knee(const json_t *doc, dlb_label *names, struct dlb_sheet *out)
     double tolerance = dlb_json_number(json_object_get(doc, "config"), "sweep.tolerance");
     double most = 0, knee = INFINITY, n_most = -INFINITY;
     const char *line = NULL;
+    char within[24];
     size_t i;
     json_array_foreach(cells, i, cell) {
         if (cell == offered)
@@ -130,8 +131,9 @@ static void say_knee(const json_t *doc, dlb_label *names, struct dlb_sheet *out)
     if (isfinite(knee) && knee < n_most)
         dlb_text_printf(&out->note,
                         "The knee: with the offered settings %.4g workers are the fewest within "
-                        "%.3g%% of that line's fastest median. ",
-                        knee, tolerance * 100);
+                        "%s of that line's fastest median. ",
+                        knee,
+                        dlb_text_percent(DLB_PERCENT_SHORT, tolerance, within, sizeof(within)));
     else if (isfinite(knee))
         dlb_text_printf(&out->note,
                         "With the offered settings there is no knee up to %.4g "
@@ -146,14 +148,9 @@ static void rate_columns(struct dlb_sheet *out)
     dlb_sheet_column(out, "high", DLB_ROLE_HIGH, DLB_UNIT_COUNT);
 }
 
-/* One repetition has no interval. */
 static void rate_values(const json_t *doc, const json_t *cell, struct dlb_sheet *out)
 {
-    const json_t *rate = json_object_get(cell, dlb_ranked_rate(doc));
-    bool one = strcmp(dlb_json_text(rate, "interval"), "none") == 0;
-    dlb_sheet_number(out, dlb_json_number(rate, "median"));
-    dlb_sheet_number(out, one ? (double)NAN : dlb_json_number(rate, "low"));
-    dlb_sheet_number(out, one ? (double)NAN : dlb_json_number(rate, "high"));
+    dlb_sheet_estimate(out, json_object_get(cell, dlb_ranked_rate(doc)));
 }
 
 static void by_workers(const json_t *doc, struct dlb_sheet *out)

@@ -1,5 +1,6 @@
 /* Where the time goes: of the device's window, of the training loop, of the workers, and how much
  * single steps and waits differ. */
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "reports/ranked.h"
 #include "reports/sheets/fills.h"
@@ -139,7 +140,7 @@ static void spread_row(const char *of, const char *stage, const json_t *figures,
     char name[100];
     if (!(dlb_json_number(figures, "count") > 0) || !(dlb_json_number(figures, "p50_ns") > 0))
         return;
-    (void)snprintf(name, sizeof(name), "%.30s: %.60s", of, stage);
+    (void)snprintf(name, sizeof(name), "%.*s: %.*s", DLB_CUT(of, 30), DLB_CUT(stage, 60));
     dlb_sheet_row(out, cell);
     dlb_sheet_text(out, name);
     dlb_sheet_number(out, dlb_json_number(figures, "count"));

@@ -193,6 +193,41 @@ static void test_missing_figures_of_a_comparison(void **state)
     }
 }
 
+/* 100 times the fraction is no number. */
+static void test_too_large_changes(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"terminal", "text", "md", "html"};
+    json_t *doc = compared("'overall': {'change_frac': 1e308, 'low': -1e308, 'high': 1e308, "
+                           "'detectable_frac': 1e308}, 'smallest_frac': 0.1, 'differences': []");
+    set(json_object_get(doc, "compare"), "cells",
+        "[{'what': 'x', 'change_frac': 1e308, 'low': -1e308, 'high': 1e308}, "
+        "{'what': 'y', 'change_frac': -0.123, 'low': 0.004, 'high': 0.25}]");
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        char *text = rendered(doc, formats[i], 0);
+        assert_null(strstr(text, "inf%"));
+        assert_has(text, "-12.3%");
+        assert_has(text, "+25.0%");
+        free(text);
+    }
+    json_decref(doc);
+}
+
+static void test_too_large_shares_of_accelerators(void **state)
+{
+    (void)state;
+    struct dlb_text text = {0};
+    json_t *doc = json_object();
+    set(doc, "cells",
+        "[{'accelerators': {'count': 2}, 'au': {'nominal': 1e308, 'measured': 0.5}}]");
+    set(doc, "best_cell", "0");
+    dlb_findings_accelerators(doc, 0, &text);
+    assert_no_odd_words(text.data);
+    assert_has(text.data, " 50.0% ");
+    dlb_text_free(&text);
+    json_decref(doc);
+}
+
 static void test_missing_figures_of_ranks(void **state)
 {
     (void)state;
@@ -287,6 +322,8 @@ int main(void)
         cmocka_unit_test(test_gauges_of_an_interval),
         cmocka_unit_test(test_share_of_a_baseline),
         cmocka_unit_test(test_missing_figures_of_a_comparison),
+        cmocka_unit_test(test_too_large_changes),
+        cmocka_unit_test(test_too_large_shares_of_accelerators),
         cmocka_unit_test(test_missing_figures_of_ranks),
         cmocka_unit_test(test_missing_figures_of_a_storage),
         cmocka_unit_test(test_percentages),

@@ -94,6 +94,48 @@ static void test_last_block(void **state)
     json_decref(doc);
 }
 
+/* 100 times the tolerance is no number. */
+static void test_knee_of_a_huge_tolerance(void **state)
+{
+    (void)state;
+    json_t *doc = sweep_of((const double[]){100, 150, 197, 200});
+    json_object_set_new(json_object_get(doc, "config"), "sweep.tolerance", json_real(1e308));
+    char *text = rendered(doc, "html", 0);
+    assert_int_equal(number_behind(text, "The knee"), 1);
+    assert_null(strstr(text, "inf%"));
+    free(text);
+    json_decref(doc);
+}
+
+/* Of one repetition the ends are no interval: neither in the table of cells nor in that of rates,
+ * nor is an end that is missing a number. */
+static void test_ends_of_one_repetition(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *interval;
+        double high;
+        bool shown;
+    } cases[] = {{"none", 4040, false}, {"min-max", 4040, true}, {"min-max", NAN, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *doc = sweep_of((const double[]){1000, 2000, 3000, 4000});
+        json_t *rate =
+            json_object_get(json_array_get(json_object_get(doc, "cells"), 3), dlb_ranked_rate(doc));
+        json_object_set_new(rate, "interval", json_string(cases[i].interval));
+        json_object_set_new(rate, "high", dlb_json_real_or_null(cases[i].high));
+        char *text = rendered(doc, "md", 0);
+        assert_has(text, "| 4,000 |");
+        assert_int_equal(strstr(text, "| 4,040 |") != NULL, cases[i].shown);
+        free(text);
+        text = rendered(doc, "text", 0);
+        assert_has(text, " 4,000 ");
+        assert_null(strstr(text, "nan"));
+        assert_int_equal(strstr(text, "4,000 (3,960-4,040)") != NULL, cases[i].shown);
+        free(text);
+        json_decref(doc);
+    }
+}
+
 /* A step of seconds asks for parts of a sample a second. */
 static void test_slow_work_keeps_its_digits(void **state)
 {
@@ -176,6 +218,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_knee),
         cmocka_unit_test(test_last_block),
+        cmocka_unit_test(test_knee_of_a_huge_tolerance),
+        cmocka_unit_test(test_ends_of_one_repetition),
         cmocka_unit_test(test_slow_work_keeps_its_digits),
         cmocka_unit_test(test_markdown_code_is_whole_and_inert),
         cmocka_unit_test(test_the_grid_leads_to_cells),
