@@ -68,8 +68,8 @@ struct dlb_hdf5_out {
     uint64_t n_samples, n_bytes; /* added so far */
     uint8_t *held;               /* added and not yet written */
     size_t n_held, cap_held;
-    uint64_t *offset; /* [n_samples + 1] */
-    uint32_t *label;  /* [n_samples] */
+    uint64_t *offset; /* [n_samples + 1]; ragged only */
+    uint32_t *label;  /* [n_samples]; NULL: unlabelled */
 };
 int dlb_hdf5_out_open(struct dlb_hdf5_out *out, const char *path, const struct dlb_hdf5_plan *plan,
                       struct dlb_err *err);

@@ -3,6 +3,8 @@
 
 #ifdef DLB_HAVE_HDF5
 
+#include "formats/headroom.h"
+
 #include <hdf5.h>
 
 #include <stdio.h>
@@ -108,6 +110,10 @@ int dlb_hdf5_out_open(struct dlb_hdf5_out *out, const char *path, const struct d
                       struct dlb_err *err)
 {
     uint64_t n = plan->n_samples, rows = plan->chunk_samples ? plan->chunk_samples : 1;
+    bool ragged = plan->sample_bytes == 0;
+    uint64_t n_list_bytes = (plan->unlabelled ? 0 : n * sizeof *out->label) +
+                            (ragged ? (n + 1) * sizeof *out->offset : 0);
+    int rc;
 
     *out = (struct dlb_hdf5_out){.path = path, .file = -1, .set = -1, .type = -1, .plan = *plan};
     out->plan.chunk_samples = plan->chunk_samples < n ? plan->chunk_samples : n;
@@ -116,17 +122,19 @@ int dlb_hdf5_out_open(struct dlb_hdf5_out *out, const char *path, const struct d
         size_t unit = rows * plan->sample_bytes;
         out->cap_held = unit >= HELD_BYTES ? unit : HELD_BYTES / unit * unit;
     }
+    rc = dlb_headroom_check(n_list_bytes, path, "the list of labels and offsets",
+                            "write fewer samples", err);
+    if (rc != DLB_OK)
+        return rc;
     out->held = malloc(out->cap_held);
-    out->label = calloc(n ? n : 1, sizeof *out->label);
-    out->offset = calloc(n + 1, sizeof *out->offset);
-    if (!out->held || !out->label || !out->offset)
-        return dlb_fail_memory(err, path,
-                               out->cap_held + n * (sizeof *out->label + sizeof *out->offset));
+    out->label = plan->unlabelled ? NULL : calloc(n ? n : 1, sizeof *out->label);
+    out->offset = ragged ? calloc(n + 1, sizeof *out->offset) : NULL;
+    if (!out->held || (!plan->unlabelled && !out->label) || (ragged && !out->offset))
+        return dlb_fail_memory(err, path, out->cap_held + n_list_bytes);
     dlb_hdf5_enter();
     out->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    int rc = out->file < 0
-                 ? dlb_hdf5_fail(err, DLB_ERR_HDF5_WRITE_FAILED, path, "creating the file")
-                 : DLB_OK;
+    rc = out->file < 0 ? dlb_hdf5_fail(err, DLB_ERR_HDF5_WRITE_FAILED, path, "creating the file")
+                       : DLB_OK;
     if (rc == DLB_OK)
         rc = create_set(out, err);
     dlb_hdf5_leave();
@@ -200,7 +208,9 @@ int dlb_hdf5_out_add(struct dlb_hdf5_out *out, const uint8_t *data, size_t n_byt
         return dlb_fail(err, DLB_ERR_SOURCE_CHANGED, out->path, DLB_NO_OFFSET,
                         "a sample has %zu bytes, and the others %llu", n_bytes,
                         (unsigned long long)plan->sample_bytes);
-    out->label[out->n_samples++] = label;
+    if (out->label)
+        out->label[out->n_samples] = label;
+    out->n_samples++;
     for (size_t done = 0; done < n_bytes;) {
         size_t room = out->cap_held - out->n_held,
                n = n_bytes - done < room ? n_bytes - done : room;
@@ -212,7 +222,8 @@ int dlb_hdf5_out_add(struct dlb_hdf5_out *out, const uint8_t *data, size_t n_byt
         if (rc != DLB_OK)
             return rc;
     }
-    out->offset[out->n_samples] = out->n_bytes;
+    if (out->offset)
+        out->offset[out->n_samples] = out->n_bytes;
     return DLB_OK;
 }
 
@@ -247,7 +258,8 @@ static int copy_rows(struct dlb_hdf5_out *to, const struct dlb_hdf5_out *from, s
         rc = move(from, first, here, false, err);
         dlb_hdf5_leave();
         for (uint64_t i = 0; rc == DLB_OK && i < here; i++)
-            rc = dlb_hdf5_out_add(to, from->held + i * each, each, from->label[first + i], err);
+            rc = dlb_hdf5_out_add(to, from->held + i * each, each,
+                                  from->label ? from->label[first + i] : 0, err);
     }
     return rc;
 }

@@ -39,6 +39,18 @@ static int plan_of(const struct dlb_hdf5_opts *opts, const char *path, struct dl
     return DLB_OK;
 }
 
+/* Refuses what could not be read back. */
+static int check_lists(const struct dlb_hdf5_plan *plan, const char *path, struct dlb_err *err)
+{
+    bool ragged = plan->sample_bytes == 0;
+
+    if ((plan->unlabelled && !ragged) || plan->n_samples <= DLB_HDF5_MAX_LIST - ragged)
+        return DLB_OK;
+    return dlb_fail(err, DLB_ERR_HDF5_DATASET_UNFIT, path, DLB_NO_OFFSET,
+                    "%llu samples: at most %llu labels or offsets are read from one file",
+                    (unsigned long long)plan->n_samples, (unsigned long long)DLB_HDF5_MAX_LIST);
+}
+
 uint64_t dlb_hdf5_gen_units(const struct dlb_gen *gen)
 {
     (void)gen;
@@ -57,7 +69,8 @@ static int gen_plan(const struct dlb_gen *gen, struct dlb_hdf5_plan *plan, struc
                                    .element = DLB_ELEMENT_U8};
     if (gen->codec->identity)
         plan->sample_bytes = (uint64_t)gen->opts->sample_bytes;
-    return plan_of(gen->format_opts, NULL, plan, err);
+    int rc = plan_of(gen->format_opts, NULL, plan, err);
+    return rc == DLB_OK ? check_lists(plan, NULL, err) : rc;
 }
 
 int dlb_hdf5_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
@@ -179,7 +192,9 @@ int dlb_hdf5_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_er
         if (value->len_bytes != writer->plan.sample_bytes)
             writer->plan.sample_bytes = 0;
         writer->plan.unlabelled = !sample->labelled;
-        int rc = dlb_hdf5_out_open(&writer->out, writer->path, &writer->plan, err);
+        int rc = check_lists(&writer->plan, writer->path, err);
+        if (rc == DLB_OK)
+            rc = dlb_hdf5_out_open(&writer->out, writer->path, &writer->plan, err);
         if (rc != DLB_OK)
             return rc;
     }

@@ -112,12 +112,61 @@ static void announced_by_the_way_of_reading(void **state)
     }
 }
 
+enum { FINE = -1 };
+
+/* Of what is planned: gen's `prepare`. */
+static int planned(uint64_t n_samples, uint64_t sample_bytes, const struct dlb_hdf5_opts *opts)
+{
+    struct generation g;
+    struct dlb_err err;
+    generation_set(&g, "hdf5", "raw", folder_path("g"), (int64_t)n_samples, (int64_t)sample_bytes);
+    g.gen.format_opts = opts;
+    return dlb_hdf5_gen_prepare(&g.gen, &err) == DLB_OK ? FINE : (int)err.code;
+}
+
+/* convert's first sample of `n_bytes`, of a source with n_samples of as many. */
+static int first_sample(uint64_t n_samples, uint64_t n_bytes, uint64_t announced_bytes,
+                        bool labelled)
+{
+    static const uint8_t bytes[8];
+    const struct dlb_writer *format = dlb_format_by_name("hdf5")->writer;
+    struct dlb_shape from = {.n_samples = n_samples,
+                             .max_sample_bytes = announced_bytes,
+                             .total_bytes = n_samples * announced_bytes};
+    struct dlb_write how = {.path = folder_path("w.h5"), .from = &from};
+    struct dlb_sample sample = {.n_fields = 1, .labelled = labelled};
+    struct dlb_err err;
+    sample.field[0] = (struct dlb_field){bytes, n_bytes, ""};
+    void *writer = calloc(1, (format->state_bytes + 63) & ~(size_t)63);
+    assert_non_null(writer);
+    int rc = format->open(writer, &how, &err);
+    if (rc == DLB_OK && n_bytes > 0)
+        rc = format->add(writer, &sample, &err);
+    format->close(writer);
+    free(writer);
+    return rc == DLB_OK ? FINE : (int)err.code;
+}
+
+/* More numbers than are read back. */
+static void more_samples_than_are_read(void **state)
+{
+    (void)state;
+    struct dlb_hdf5_opts opts = {.chunk_samples = 1};
+    const uint64_t most = DLB_HDF5_MAX_LIST;
+    assert_int_equal(planned(most, 8, &opts), FINE);
+    assert_int_equal(planned(most + 1, 8, &opts), DLB_ERR_HDF5_DATASET_UNFIT);
+    assert_int_equal(first_sample(most + 1, 8, 8, true), DLB_ERR_HDF5_DATASET_UNFIT);
+    assert_int_equal(first_sample(most + 1, 8, 8, false), FINE);
+    assert_int_equal(first_sample(most, 8, 9, false), DLB_ERR_HDF5_DATASET_UNFIT); /* ragged */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(readers_take_what_they_announce, folder_make,
                                         folder_remove),
         cmocka_unit_test(announced_by_the_way_of_reading),
+        cmocka_unit_test_setup_teardown(more_samples_than_are_read, folder_make, folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
