@@ -106,31 +106,42 @@ static int create_set(struct dlb_hdf5_out *out, struct dlb_err *err)
     return rc;
 }
 
-int dlb_hdf5_out_open(struct dlb_hdf5_out *out, const char *path, const struct dlb_hdf5_plan *plan,
-                      struct dlb_err *err)
+/* What is held, and the lists that are written at the end. */
+static int make_memory(struct dlb_hdf5_out *out, struct dlb_err *err)
 {
-    uint64_t n = plan->n_samples, rows = plan->chunk_samples ? plan->chunk_samples : 1;
-    bool ragged = plan->sample_bytes == 0;
-    uint64_t n_list_bytes = (plan->unlabelled ? 0 : n * sizeof *out->label) +
-                            (ragged ? (n + 1) * sizeof *out->offset : 0);
-    int rc;
+    const struct dlb_hdf5_plan *plan = &out->plan;
+    bool labelled = !plan->unlabelled, ragged = plan->sample_bytes == 0;
+    uint64_t n_labels = labelled ? plan->n_samples : 0;
+    uint64_t n_offsets = ragged ? plan->n_samples + 1 : 0;
 
-    *out = (struct dlb_hdf5_out){.path = path, .file = -1, .set = -1, .type = -1, .plan = *plan};
-    out->plan.chunk_samples = plan->chunk_samples < n ? plan->chunk_samples : n;
     out->cap_held = HELD_BYTES;
-    if (plan->sample_bytes) { /* whole chunks, as many as fit */
-        size_t unit = rows * plan->sample_bytes;
+    if (!ragged) { /* whole chunks, as many as fit */
+        size_t unit = (plan->chunk_samples ? plan->chunk_samples : 1) * plan->sample_bytes;
         out->cap_held = unit >= HELD_BYTES ? unit : HELD_BYTES / unit * unit;
     }
-    rc = dlb_headroom_check(n_list_bytes, path, "the list of labels and offsets",
-                            "write fewer samples", err);
+    uint64_t n_bytes =
+        out->cap_held + n_labels * sizeof *out->label + n_offsets * sizeof *out->offset;
+    int rc = dlb_headroom_check(n_bytes, out->path, "a chunk, and the lists of labels and offsets,",
+                                "lower hdf5.chunk_samples, or write fewer samples", err);
     if (rc != DLB_OK)
         return rc;
     out->held = malloc(out->cap_held);
-    out->label = plan->unlabelled ? NULL : calloc(n ? n : 1, sizeof *out->label);
-    out->offset = ragged ? calloc(n + 1, sizeof *out->offset) : NULL;
-    if (!out->held || (!plan->unlabelled && !out->label) || (ragged && !out->offset))
-        return dlb_fail_memory(err, path, out->cap_held + n_list_bytes);
+    out->label = labelled ? calloc(n_labels + 1, sizeof *out->label) : NULL;
+    out->offset = ragged ? calloc(n_offsets, sizeof *out->offset) : NULL;
+    return out->held && (out->label || !labelled) && (out->offset || !ragged)
+               ? DLB_OK
+               : dlb_fail_memory(err, out->path, n_bytes);
+}
+
+int dlb_hdf5_out_open(struct dlb_hdf5_out *out, const char *path, const struct dlb_hdf5_plan *plan,
+                      struct dlb_err *err)
+{
+    *out = (struct dlb_hdf5_out){.path = path, .file = -1, .set = -1, .type = -1, .plan = *plan};
+    if (out->plan.chunk_samples > plan->n_samples)
+        out->plan.chunk_samples = plan->n_samples;
+    int rc = make_memory(out, err);
+    if (rc != DLB_OK)
+        return rc;
     dlb_hdf5_enter();
     out->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     rc = out->file < 0 ? dlb_hdf5_fail(err, DLB_ERR_HDF5_WRITE_FAILED, path, "creating the file")

@@ -160,6 +160,47 @@ static void more_samples_than_are_read(void **state)
     assert_int_equal(first_sample(most, 8, 9, false), DLB_ERR_HDF5_DATASET_UNFIT); /* ragged */
 }
 
+static void chunks_below_4_gib(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t n_samples, sample_bytes;
+        int64_t chunk_samples;
+        int filter, code;
+    } rows[] = {
+        {2, 3000000000, 1, DLB_HDF5_PACK_NONE, FINE},
+        {2, 3000000000, 2, DLB_HDF5_PACK_NONE, DLB_ERR_HDF5_CHUNK_SAMPLES},
+        {1, 3000000000, 2, DLB_HDF5_PACK_NONE, FINE},
+        {2, UINT32_MAX, 1, DLB_HDF5_PACK_DEFLATE, FINE},
+        {2, UINT64_C(1) << 32, 1, DLB_HDF5_PACK_NONE, DLB_ERR_HDF5_CHUNK_SAMPLES},
+        {2, 5000000000, 1, DLB_HDF5_PACK_DEFLATE, DLB_ERR_HDF5_CHUNK_SAMPLES},
+        {2, 5000000000, 0, DLB_HDF5_PACK_NONE, FINE},
+        {2, 5000000000, 0, DLB_HDF5_PACK_DEFLATE, DLB_ERR_HDF5_CHUNK_SAMPLES},
+        {UINT32_MAX / 8 + 1, 8, 1000000000, DLB_HDF5_PACK_NONE, DLB_ERR_HDF5_CHUNK_SAMPLES},
+        {UINT32_MAX / 8, 8, 1000000000, DLB_HDF5_PACK_NONE, FINE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct dlb_hdf5_opts opts = {.chunk_samples = rows[i].chunk_samples,
+                                     .filter = rows[i].filter};
+        assert_int_equal(planned(rows[i].n_samples, rows[i].sample_bytes, &opts), rows[i].code);
+    }
+    assert_int_equal(first_sample(2, 0, 3000000000, true), FINE); /* convert's plan alone */
+}
+
+/* The memory is that of the chunk that is written, not of the one that was asked for. */
+static void a_chunk_of_all_samples(void **state)
+{
+    (void)state;
+    const struct dlb_hdf5_plan plan = {
+        .n_samples = 10, .sample_bytes = 1000, .chunk_samples = 1000000000};
+    struct dlb_hdf5_out out;
+    struct dlb_err err;
+    assert_int_equal(dlb_hdf5_out_open(&out, folder_path("a.h5"), &plan, &err), DLB_OK);
+    assert_int_equal(out.plan.chunk_samples, 10);
+    assert_in_range(out.cap_held, 10 * 1000, 1 << 20);
+    dlb_hdf5_out_close(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +208,8 @@ int main(void)
                                         folder_remove),
         cmocka_unit_test(announced_by_the_way_of_reading),
         cmocka_unit_test_setup_teardown(more_samples_than_are_read, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(chunks_below_4_gib, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(a_chunk_of_all_samples, folder_make, folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
