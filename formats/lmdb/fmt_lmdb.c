@@ -82,7 +82,7 @@ static void note_odd(const struct dlb_lmdb_facts *facts, const char *prefix,
     if (facts->n_about && prefix[0] && !facts->labelled)
         dlb_shape_odd(shape,
                       "the labels in " DLB_LMDB_LABELS_KEY " are not read: they are not one number "
-                      "of 4 bytes for each of the %" PRIu64 " keys that begin with lmdb.prefix",
+                      "of 4 bytes for each key that begins with lmdb.prefix (%" PRIu64 ")",
                       facts->n_keys);
     else if (facts->n_about)
         dlb_shape_odd(shape,
