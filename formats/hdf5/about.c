@@ -9,7 +9,7 @@ static bool lists_make_sense(const struct dlb_hdf5_about *about)
     bool ragged = about->n_offsets > 0;
     uint64_t n_samples = ragged ? about->n_offsets - 1 : about->dims[0];
 
-    return about->n_offsets < UINT32_MAX && about->n_labels < UINT32_MAX &&
+    return about->n_offsets <= DLB_HDF5_MAX_LIST && about->n_labels <= DLB_HDF5_MAX_LIST &&
            about->n_listed <= DLB_HDF5_MAX_LISTED && about->n_sampled <= DLB_HDF5_MAX_SAMPLED &&
            (!ragged || (about->rank == 1 && about->element_bytes == 1)) &&
            (about->n_labels == 0 || about->n_labels == n_samples);

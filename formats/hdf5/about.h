@@ -22,6 +22,9 @@ enum {
  * the time grows with the square of their number (138 us each at this number, by 1.10.8). */
 #define DLB_HDF5_MAX_LISTED 20000
 
+/* The most labels, or offsets of samples, that are read. */
+#define DLB_HDF5_MAX_LIST (UINT64_C(0xffffffff) - 1)
+
 /* Where the search for the largest data set ends. What an option can name may lie deeper. */
 enum {
     DLB_HDF5_MAX_OBJECTS = 100000,

@@ -68,7 +68,8 @@ struct dlb_hdf5_reader {
     uint64_t io_bytes; /* read since the caller zeroed it */
     uint64_t at_bytes; /* offset of the first read since the caller set DLB_NO_OFFSET */
 };
-/* shape.reader_bytes: the unpacked chunks that it keeps, and the largest as it is stored. */
+/* shape.reader_bytes: the unpacked chunks that it keeps, what filters need between them, and the
+ * largest chunk as it is stored. 0 where rows are read from the file to their place. */
 uint64_t dlb_hdf5_reader_bytes(const struct dlb_hdf5 *ds);
 
 int dlb_hdf5_reader_open(struct dlb_hdf5_reader *reader, const struct dlb_hdf5 *ds,

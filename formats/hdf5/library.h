@@ -54,9 +54,10 @@ enum dlb_hdf5_pack {
     DLB_HDF5_PACK_SHUFFLE_LZF,
 };
 struct dlb_hdf5_plan {
-    uint64_t n_samples, sample_bytes; /* sample_bytes 0: ragged */
-    enum dlb_element element;         /* NONE: bytes */
-    uint64_t chunk_samples;           /* 0: contiguous; ragged sets are always chunked */
+    uint64_t n_samples;       /* the most that are added */
+    uint64_t sample_bytes;    /* 0: ragged */
+    enum dlb_element element; /* NONE: bytes */
+    uint64_t chunk_samples;   /* 0: contiguous; ragged sets are always chunked */
     enum dlb_hdf5_pack pack;
     bool unlabelled; /* there is no `label` */
 };
@@ -67,13 +68,16 @@ struct dlb_hdf5_out {
     uint64_t n_samples, n_bytes; /* added so far */
     uint8_t *held;               /* added and not yet written */
     size_t n_held, cap_held;
-    uint64_t *offset; /* [n_samples + 1] */
-    uint32_t *label;  /* [n_samples] */
+    uint64_t *offset; /* [n_samples + 1]; ragged only */
+    uint32_t *label;  /* [n_samples]; NULL: unlabelled */
 };
 int dlb_hdf5_out_open(struct dlb_hdf5_out *out, const char *path, const struct dlb_hdf5_plan *plan,
                       struct dlb_err *err);
 int dlb_hdf5_out_add(struct dlb_hdf5_out *out, const uint8_t *data, size_t n_bytes, uint32_t label,
                      struct dlb_err *err);
+/* Fewer samples than planned make a smaller data set. Where it has no chunks, its rows are copied
+ * to a file beside `path`, of which then both are on the disk for a while. The caller knows whether
+ * fewer are right. */
 int dlb_hdf5_out_finish(struct dlb_hdf5_out *out, struct dlb_err *err);
 void dlb_hdf5_out_close(struct dlb_hdf5_out *out); /* also after a failure of any of them */
 

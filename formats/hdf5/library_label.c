@@ -5,13 +5,15 @@
 
 #ifdef DLB_HAVE_HDF5
 
+#include "formats/headroom.h"
+
 #include <hdf5.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LABELS = 1 << 28 }; /* 1 GiB of them */
+enum { BLOCK_LABELS = 1 << 27 }; /* read at a time: chunks of many labels are unpacked rarely */
 
 /* The path of `name` in the data set's group. False when it is too long. */
 static bool beside(const char *dataset, const char *name, char *out, size_t n_out)
@@ -38,25 +40,75 @@ static bool is_list(hid_t set, uint64_t n, bool exactly_u64)
     return fits;
 }
 
+static int fail_many(const char *path, const char *name, uint64_t n, const char *advice,
+                     struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_ERR_HDF5_DATASET_UNFIT, path, DLB_NO_OFFSET,
+                    "%.*s has %llu numbers, and at most %llu are read: split the file%s",
+                    DLB_CUT(name, 200), (unsigned long long)n,
+                    (unsigned long long)DLB_HDF5_MAX_LIST, advice);
+}
+
+/* Zeros: libhdf5 leaves numbers that were never written as they were. */
+static int make_list(void **list, uint64_t n, uint64_t each_bytes, const char *path,
+                     struct dlb_err *err)
+{
+    int rc = dlb_headroom_check(n * each_bytes, path, "the list of its labels or offsets",
+                                "read it where there is more", err);
+
+    if (rc == DLB_OK && !(*list = calloc(n, each_bytes)))
+        rc = dlb_fail_memory(err, path, n * each_bytes);
+    return rc;
+}
+
+static int take_labels(const int64_t *wide, uint64_t first, uint64_t n, const char *path,
+                       const char *name, uint32_t *label, struct dlb_err *err)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        if (wide[i] < 0 || wide[i] > UINT32_MAX)
+            return dlb_fail(err, DLB_ERR_HDF5_LABEL_NO_CLASS, path, DLB_NO_OFFSET,
+                            "label %lld%s of sample %llu in %.*s is not a class: hdf5.label = "
+                            "\"none\" leaves labels out",
+                            (long long)wide[i], wide[i] == INT64_MAX ? " or more" : "",
+                            (unsigned long long)(first + i), DLB_CUT(name, 200));
+        label[first + i] = (uint32_t)wide[i];
+    }
+    return DLB_OK;
+}
+
+/* `set` has one dimension, or a second one of 1. */
+static int read_block(hid_t set, const char *path, uint64_t at, uint64_t n, int64_t *wide,
+                      struct dlb_err *err)
+{
+    hsize_t first[2] = {at, 0}, count[2] = {n, 1};
+    hid_t space = H5Dget_space(set), memory = H5Screate_simple(1, count, NULL);
+    int rc = DLB_OK;
+
+    memset(wide, 0, n * sizeof *wide);
+    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, first, NULL, count, NULL) < 0 ||
+        H5Dread(set, H5T_NATIVE_INT64, memory, space, H5P_DEFAULT, wide) < 0)
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "reading the labels");
+    if (space >= 0)
+        (void)H5Sclose(space);
+    if (memory >= 0)
+        (void)H5Sclose(memory);
+    return rc;
+}
+
 static int read_label(hid_t set, const char *path, const char *name, struct dlb_hdf5_facts *facts,
                       uint64_t n, struct dlb_err *err)
 {
-    int64_t *wide = calloc(n, sizeof *wide);
-    int rc = DLB_OK;
+    uint64_t block = n < BLOCK_LABELS ? n : BLOCK_LABELS;
+    int64_t *wide = NULL;
+    int rc = make_list((void **)&wide, block, sizeof *wide, path, err);
 
-    facts->label = calloc(n, sizeof *facts->label);
-    if (!wide || !facts->label)
-        rc = dlb_fail_memory(err, path, n * (sizeof *wide + sizeof *facts->label));
-    else if (H5Dread(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, wide) < 0)
-        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "reading the labels");
-    for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
-        if (wide[i] < 0 || wide[i] > UINT32_MAX)
-            rc = dlb_fail(err, DLB_ERR_HDF5_LABEL_NO_CLASS, path, DLB_NO_OFFSET,
-                          "label %lld%s of sample %llu in %.*s is not a class: hdf5.label = "
-                          "\"none\" leaves labels out",
-                          (long long)wide[i], wide[i] == INT64_MAX ? " or more" : "",
-                          (unsigned long long)i, DLB_CUT(name, 200));
-        facts->label[i] = (uint32_t)wide[i];
+    if (rc == DLB_OK)
+        rc = make_list((void **)&facts->label, n, sizeof *facts->label, path, err);
+    for (uint64_t at = 0; rc == DLB_OK && at < n; at += block) {
+        uint64_t here = n - at < block ? n - at : block;
+        rc = read_block(set, path, at, here, wide, err);
+        if (rc == DLB_OK)
+            rc = take_labels(wide, at, here, path, name, facts->label, err);
     }
     facts->about.n_labels = rc == DLB_OK ? n : 0;
     free(wide);
@@ -94,7 +146,10 @@ int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf
     }
     if (rc != DLB_OK || set < 0)
         return rc;
-    if (is_list(set, n_samples, false) && n_samples <= MAX_LABELS)
+    bool fits = is_list(set, n_samples, false);
+    if (fits && n_samples > DLB_HDF5_MAX_LIST)
+        rc = fail_many(path, name, n_samples, ", or leave labels out: hdf5.label = \"none\"", err);
+    else if (fits)
         rc = read_label(set, path, name, facts, n_samples, err);
     else if (asked)
         rc = dlb_fail(
@@ -131,12 +186,14 @@ int dlb_hdf5_library_offsets(int64_t file, const char *path, struct dlb_hdf5_fac
         (void)H5Sget_simple_extent_dims(space, &n, NULL);
     if (space >= 0)
         (void)H5Sclose(space);
-    if (n < 2 || n > MAX_LABELS || !is_list(set, n, true))
+    if (n < 2 || !is_list(set, n, true))
         rc = dlb_fail(err, DLB_ERR_HDF5_OFFSETS_DAMAGED, path, DLB_NO_OFFSET,
                       "%.*s is not a list of u64, one more than there are samples",
                       DLB_CUT(name, 200));
-    if (rc == DLB_OK && !(facts->offset = calloc(n, sizeof *facts->offset)))
-        rc = dlb_fail_memory(err, path, n * sizeof *facts->offset);
+    else if (n > DLB_HDF5_MAX_LIST)
+        rc = fail_many(path, name, n, "", err);
+    else
+        rc = make_list((void **)&facts->offset, n, sizeof *facts->offset, path, err);
     if (rc == DLB_OK &&
         H5Dread(set, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, facts->offset) < 0)
         rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path,

@@ -3,10 +3,14 @@
 
 #ifdef DLB_HAVE_HDF5
 
+#include "formats/headroom.h"
+
 #include <hdf5.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     HELD_BYTES = 1 << 20, /* written at a time; also the chunks of a ragged set */
@@ -102,57 +106,101 @@ static int create_set(struct dlb_hdf5_out *out, struct dlb_err *err)
     return rc;
 }
 
+/* What is held, and the lists that are written at the end. */
+static int make_memory(struct dlb_hdf5_out *out, struct dlb_err *err)
+{
+    const struct dlb_hdf5_plan *plan = &out->plan;
+    bool labelled = !plan->unlabelled, ragged = plan->sample_bytes == 0;
+    uint64_t n_labels = labelled ? plan->n_samples : 0;
+    uint64_t n_offsets = ragged ? plan->n_samples + 1 : 0;
+
+    out->cap_held = HELD_BYTES;
+    if (!ragged) { /* whole chunks, as many as fit */
+        size_t unit = (plan->chunk_samples ? plan->chunk_samples : 1) * plan->sample_bytes;
+        out->cap_held = unit >= HELD_BYTES ? unit : HELD_BYTES / unit * unit;
+    }
+    uint64_t n_bytes =
+        out->cap_held + n_labels * sizeof *out->label + n_offsets * sizeof *out->offset;
+    int rc = dlb_headroom_check(n_bytes, out->path, "a chunk, and the lists of labels and offsets,",
+                                "lower hdf5.chunk_samples, or write fewer samples", err);
+    if (rc != DLB_OK)
+        return rc;
+    out->held = malloc(out->cap_held);
+    out->label = labelled ? calloc(n_labels + 1, sizeof *out->label) : NULL;
+    out->offset = ragged ? calloc(n_offsets, sizeof *out->offset) : NULL;
+    return out->held && (out->label || !labelled) && (out->offset || !ragged)
+               ? DLB_OK
+               : dlb_fail_memory(err, out->path, n_bytes);
+}
+
 int dlb_hdf5_out_open(struct dlb_hdf5_out *out, const char *path, const struct dlb_hdf5_plan *plan,
                       struct dlb_err *err)
 {
-    uint64_t n = plan->n_samples, rows = plan->chunk_samples ? plan->chunk_samples : 1;
-
     *out = (struct dlb_hdf5_out){.path = path, .file = -1, .set = -1, .type = -1, .plan = *plan};
-    out->plan.chunk_samples = plan->chunk_samples < n ? plan->chunk_samples : n;
-    out->cap_held = HELD_BYTES;
-    if (plan->sample_bytes) { /* whole chunks, as many as fit */
-        size_t unit = rows * plan->sample_bytes;
-        out->cap_held = unit >= HELD_BYTES ? unit : HELD_BYTES / unit * unit;
-    }
-    out->held = malloc(out->cap_held);
-    out->label = calloc(n ? n : 1, sizeof *out->label);
-    out->offset = calloc(n + 1, sizeof *out->offset);
-    if (!out->held || !out->label || !out->offset)
-        return dlb_fail_memory(err, path,
-                               out->cap_held + n * (sizeof *out->label + sizeof *out->offset));
+    if (out->plan.chunk_samples > plan->n_samples)
+        out->plan.chunk_samples = plan->n_samples;
+    int rc = make_memory(out, err);
+    if (rc != DLB_OK)
+        return rc;
     dlb_hdf5_enter();
     out->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    int rc = out->file < 0
-                 ? dlb_hdf5_fail(err, DLB_ERR_HDF5_WRITE_FAILED, path, "creating the file")
-                 : DLB_OK;
+    rc = out->file < 0 ? dlb_hdf5_fail(err, DLB_ERR_HDF5_WRITE_FAILED, path, "creating the file")
+                       : DLB_OK;
     if (rc == DLB_OK)
         rc = create_set(out, err);
     dlb_hdf5_leave();
     return rc;
 }
 
-static int flush(struct dlb_hdf5_out *out, struct dlb_err *err)
+/* Reads rows, or bytes of a ragged set, into out->held, or writes them from there. */
+static int move(const struct dlb_hdf5_out *out, uint64_t first_row, uint64_t n_rows, bool writes,
+                struct dlb_err *err)
 {
     const struct dlb_hdf5_plan *plan = &out->plan;
-    bool ragged = plan->sample_bytes == 0;
-    uint64_t each = ragged ? 1 : plan->sample_bytes;
-    hsize_t count[2] = {out->n_held / each, plan->sample_bytes / dlb_element_bytes(plan->element)};
-    hsize_t first[2] = {(out->n_bytes - out->n_held) / each, 0}, size[1] = {out->n_bytes};
+    hsize_t first[2] = {first_row, 0};
+    hsize_t count[2] = {n_rows, plan->sample_bytes / dlb_element_bytes(plan->element)};
+    hid_t space = H5Dget_space(out->set);
+    hid_t memory = H5Screate_simple(plan->sample_bytes ? 2 : 1, count, NULL);
     int rc = DLB_OK;
 
-    if (out->n_held == 0)
-        return DLB_OK;
-    dlb_hdf5_enter();
-    bool fine = !ragged || H5Dset_extent(out->set, size) >= 0;
-    hid_t space = H5Dget_space(out->set), memory = H5Screate_simple(ragged ? 1 : 2, count, NULL);
-    fine = fine && H5Sselect_hyperslab(space, H5S_SELECT_SET, first, NULL, count, NULL) >= 0 &&
-           H5Dwrite(out->set, out->type, memory, space, H5P_DEFAULT, out->held) >= 0;
+    bool fine = H5Sselect_hyperslab(space, H5S_SELECT_SET, first, NULL, count, NULL) >= 0;
+    if (fine && writes)
+        fine = H5Dwrite(out->set, out->type, memory, space, H5P_DEFAULT, out->held) >= 0;
+    else if (fine)
+        fine = H5Dread(out->set, out->type, memory, space, H5P_DEFAULT, out->held) >= 0;
     if (!fine)
-        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_WRITE_FAILED, out->path, "writing samples");
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_WRITE_FAILED, out->path,
+                           writes ? "writing samples" : "reading samples that were written");
     if (space >= 0)
         (void)H5Sclose(space);
     if (memory >= 0)
         (void)H5Sclose(memory);
+    return rc;
+}
+
+/* Makes the data set longer or shorter. Only sets with chunks can be. */
+static int resize(const struct dlb_hdf5_out *out, uint64_t n_rows, struct dlb_err *err)
+{
+    const struct dlb_hdf5_plan *plan = &out->plan;
+    hsize_t size[2] = {n_rows, plan->sample_bytes / dlb_element_bytes(plan->element)};
+
+    return H5Dset_extent(out->set, size) >= 0
+               ? DLB_OK
+               : dlb_hdf5_fail(err, DLB_ERR_HDF5_WRITE_FAILED, out->path,
+                               "changing the number of rows");
+}
+
+static int flush(struct dlb_hdf5_out *out, struct dlb_err *err)
+{
+    bool ragged = out->plan.sample_bytes == 0;
+    uint64_t each = ragged ? 1 : out->plan.sample_bytes;
+
+    if (out->n_held == 0)
+        return DLB_OK;
+    dlb_hdf5_enter();
+    int rc = ragged ? resize(out, out->n_bytes, err) : DLB_OK;
+    if (rc == DLB_OK)
+        rc = move(out, (out->n_bytes - out->n_held) / each, out->n_held / each, true, err);
     dlb_hdf5_leave();
     out->n_held = 0;
     return rc;
@@ -171,7 +219,9 @@ int dlb_hdf5_out_add(struct dlb_hdf5_out *out, const uint8_t *data, size_t n_byt
         return dlb_fail(err, DLB_ERR_SOURCE_CHANGED, out->path, DLB_NO_OFFSET,
                         "a sample has %zu bytes, and the others %llu", n_bytes,
                         (unsigned long long)plan->sample_bytes);
-    out->label[out->n_samples++] = label;
+    if (out->label)
+        out->label[out->n_samples] = label;
+    out->n_samples++;
     for (size_t done = 0; done < n_bytes;) {
         size_t room = out->cap_held - out->n_held,
                n = n_bytes - done < room ? n_bytes - done : room;
@@ -183,7 +233,8 @@ int dlb_hdf5_out_add(struct dlb_hdf5_out *out, const uint8_t *data, size_t n_byt
         if (rc != DLB_OK)
             return rc;
     }
-    out->offset[out->n_samples] = out->n_bytes;
+    if (out->offset)
+        out->offset[out->n_samples] = out->n_bytes;
     return DLB_OK;
 }
 
@@ -206,15 +257,72 @@ static int write_list(struct dlb_hdf5_out *out, const char *name, hid_t type, ui
     return rc;
 }
 
+/* Adds to `to` all rows of `from`, none of which is held. */
+static int copy_rows(struct dlb_hdf5_out *to, const struct dlb_hdf5_out *from, struct dlb_err *err)
+{
+    uint64_t n = from->n_samples, each = from->plan.sample_bytes, block = from->cap_held / each;
+    int rc = DLB_OK;
+
+    for (uint64_t first = 0; rc == DLB_OK && first < n; first += block) {
+        uint64_t here = n - first < block ? n - first : block;
+        dlb_hdf5_enter();
+        rc = move(from, first, here, false, err);
+        dlb_hdf5_leave();
+        for (uint64_t i = 0; rc == DLB_OK && i < here; i++)
+            rc = dlb_hdf5_out_add(to, from->held + i * each, each,
+                                  from->label ? from->label[first + i] : 0, err);
+    }
+    return rc;
+}
+
+/* Replaces the file by one that was planned for the rows that came. */
+static int write_again(struct dlb_hdf5_out *out, struct dlb_err *err)
+{
+    struct dlb_hdf5_plan plan = out->plan;
+    struct dlb_hdf5_out again = {.path = NULL};
+    const char *final = out->path;
+    char *path = NULL;
+
+    plan.n_samples = out->n_samples;
+    if (asprintf(&path, "%s.again", final) < 0)
+        return dlb_fail_memory(err, final, strlen(final) + sizeof ".again");
+    int rc = dlb_hdf5_out_open(&again, path, &plan, err);
+    if (rc == DLB_OK)
+        rc = copy_rows(&again, out, err);
+    if (rc == DLB_OK)
+        rc = flush(&again, err);
+    if (rc == DLB_OK && rename(path, final) != 0)
+        rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "renaming the file");
+    if (rc != DLB_OK) {
+        dlb_hdf5_out_close(&again);
+        (void)unlink(path);
+    } else {
+        dlb_hdf5_out_close(out);
+        *out = again;
+        out->path = final;
+    }
+    free(path);
+    return rc;
+}
+
+/* Fewer rows than were planned: convert left samples out. */
+static int drop_rows(struct dlb_hdf5_out *out, struct dlb_err *err)
+{
+    if (out->plan.chunk_samples == 0)
+        return write_again(out, err);
+    dlb_hdf5_enter();
+    int rc = resize(out, out->n_samples, err);
+    dlb_hdf5_leave();
+    return rc;
+}
+
 int dlb_hdf5_out_finish(struct dlb_hdf5_out *out, struct dlb_err *err)
 {
-    uint64_t n = out->plan.n_samples;
-
-    if (out->n_samples != n)
-        return dlb_fail(err, DLB_ERR_SOURCE_CHANGED, out->path, DLB_NO_OFFSET,
-                        "the source gave %llu samples of the %llu that it announced",
-                        (unsigned long long)out->n_samples, (unsigned long long)n);
+    uint64_t n = out->n_samples;
     int rc = flush(out, err);
+
+    if (rc == DLB_OK && n < out->plan.n_samples && out->plan.sample_bytes)
+        rc = drop_rows(out, err);
     if (rc != DLB_OK)
         return rc;
     dlb_hdf5_enter();

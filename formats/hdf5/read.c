@@ -18,17 +18,50 @@ static uint64_t n_kept(const struct dlb_hdf5 *ds)
     return n < 1 ? 1 : n < ds->n_across ? n : ds->n_across;
 }
 
+/* Whether a part of a chunk can be read from the file without the rest of it. */
+static bool readable_in_place(const struct dlb_hdf5 *ds)
+{
+    return ds->way == DLB_HDF5_TABLE && ds->facts.about.n_filters == 0;
+}
+
+/* How many chunks of memory dlb_hdf5_unfilter takes: one for each filter that moves bytes, of which
+ * two take turns. The last one to be undone needs none, unless it leaves a checksum. */
+static uint64_t n_between(const struct dlb_hdf5_about *about)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < about->n_filters; i++)
+        n += about->filter[i].id != DLB_HDF5_FLETCHER32;
+    if (n > 0 && about->filter[0].id != DLB_HDF5_FLETCHER32)
+        n--;
+    return n < 2 ? n : 2;
+}
+
+/* The most bytes of a chunk as it is stored. */
+static uint64_t largest_stored(const struct dlb_hdf5 *ds)
+{
+    uint64_t n_bytes = 0;
+
+    if (ds->way == DLB_HDF5_LIBRARY_CHUNKS) /* not known before it is read */
+        return ds->chunk_bytes;
+    for (uint64_t i = 0; i < ds->n_grid; i++)
+        if (ds->table[i].n_bytes > n_bytes)
+            n_bytes = ds->table[i].n_bytes;
+    return n_bytes + n_bytes / 8; /* as fetch_stored makes room */
+}
+
 uint64_t dlb_hdf5_reader_bytes(const struct dlb_hdf5 *ds)
 {
-    bool keeps = ds->way != DLB_HDF5_PLAIN && ds->way != DLB_HDF5_LIBRARY;
-    uint64_t n_bytes, stored_bytes = 0;
-    for (uint64_t i = 0; ds->table && i < ds->n_grid; i++)
-        if (ds->table[i].n_bytes > stored_bytes)
-            stored_bytes = ds->table[i].n_bytes;
-    if (__builtin_mul_overflow(keeps ? n_kept(ds) : 0, ds->chunk_bytes, &n_bytes) ||
-        __builtin_add_overflow(n_bytes, stored_bytes, &n_bytes))
-        return UINT64_MAX;
-    return n_bytes;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
+
+    if (ds->way == DLB_HDF5_PLAIN || ds->way == DLB_HDF5_LIBRARY)
+        return 0;
+    uint64_t part_bytes = ds->whole_rows ? 0 : ds->chunk_row_bytes;
+    if (readable_in_place(ds))
+        return part_bytes;
+    bool keeps = !ds->whole_rows || about->chunk[0] > 1; /* a chunk of one row goes to its sample */
+    uint64_t n_chunks = (keeps ? n_kept(ds) : 0) + n_between(about);
+    return part_bytes + n_chunks * ds->chunk_bytes + largest_stored(ds);
 }
 
 int dlb_hdf5_reader_open(struct dlb_hdf5_reader *reader, const struct dlb_hdf5 *ds,
@@ -230,12 +263,6 @@ static const uint8_t *kept_chunk(struct dlb_hdf5_reader *reader, uint64_t number
         reader->at_bytes = kept->at_bytes;
     *rc = DLB_OK;
     return kept->data;
-}
-
-/* Whether a part of a chunk can be read from the file without the rest of it. */
-static bool readable_in_place(const struct dlb_hdf5 *ds)
-{
-    return ds->way == DLB_HDF5_TABLE && ds->facts.about.n_filters == 0;
 }
 
 /* Rows [skip, skip + count) of one chunk that holds whole rows. */

@@ -13,8 +13,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The file format holds chunks below this. */
-#define MAX_CHUNK_BYTES (UINT64_C(1) << 32)
+/* The file format has 32 bits for the size of a chunk. */
+#define MAX_CHUNK_BYTES ((uint64_t)UINT32_MAX)
+
+static int check_chunk(const struct dlb_hdf5_plan *plan, const char *path, struct dlb_err *err)
+{
+    uint64_t most = plan->sample_bytes ? MAX_CHUNK_BYTES / plan->sample_bytes : UINT64_MAX;
+    bool packed = plan->pack != DLB_HDF5_PACK_NONE;
+
+    if (plan->sample_bytes && packed && plan->chunk_samples == 0)
+        return dlb_fail(err, DLB_ERR_HDF5_CHUNK_SAMPLES, path, DLB_NO_OFFSET,
+                        "hdf5.filter works on chunks: set hdf5.chunk_samples to 1 or more");
+    if (plan->chunk_samples == 0 || plan->chunk_samples <= most || plan->n_samples <= most)
+        return DLB_OK;
+    if (most == 0)
+        return dlb_fail(err, DLB_ERR_HDF5_CHUNK_SAMPLES, path, DLB_NO_OFFSET,
+                        "a chunk has less than 4 GiB, and a sample %llu bytes: use "
+                        "hdf5.chunk_samples = 0%s",
+                        (unsigned long long)plan->sample_bytes,
+                        packed ? " and hdf5.filter = \"none\"" : "");
+    return dlb_fail(err, DLB_ERR_HDF5_CHUNK_SAMPLES, path, DLB_NO_OFFSET,
+                    "hdf5.chunk_samples: lower it to %llu, because a chunk has less than 4 GiB",
+                    (unsigned long long)most);
+}
 
 static int plan_of(const struct dlb_hdf5_opts *opts, const char *path, struct dlb_hdf5_plan *plan,
                    struct dlb_err *err)
@@ -24,19 +45,26 @@ static int plan_of(const struct dlb_hdf5_opts *opts, const char *path, struct dl
     opts = opts ? opts : &none;
     plan->pack = (enum dlb_hdf5_pack)opts->filter;
     plan->chunk_samples = (uint64_t)opts->chunk_samples;
-    if (plan->sample_bytes && plan->pack != DLB_HDF5_PACK_NONE && plan->chunk_samples == 0)
-        return dlb_fail(err, DLB_ERR_HDF5_CHUNK_SAMPLES, path, DLB_NO_OFFSET,
-                        "hdf5.filter works on chunks: set hdf5.chunk_samples to 1 or more");
-    if (plan->sample_bytes &&
-        (plan->chunk_samples < plan->n_samples ? plan->chunk_samples : plan->n_samples) >=
-            MAX_CHUNK_BYTES / plan->sample_bytes)
-        return dlb_fail(err, DLB_ERR_HDF5_CHUNK_SAMPLES, path, DLB_NO_OFFSET,
-                        "hdf5.chunk_samples: lower it, a chunk has less than 4 GiB");
+    int rc = check_chunk(plan, path, err);
+    if (rc != DLB_OK)
+        return rc;
     if ((plan->pack == DLB_HDF5_PACK_LZF || plan->pack == DLB_HDF5_PACK_SHUFFLE_LZF) &&
         !dlb_hdf5_has_lzf())
         return dlb_fail(err, DLB_ERR_MISSING, path, DLB_NO_OFFSET,
                         "hdf5.filter = lzf: this program was built without liblzf");
     return DLB_OK;
+}
+
+/* Refuses what could not be read back. */
+static int check_lists(const struct dlb_hdf5_plan *plan, const char *path, struct dlb_err *err)
+{
+    bool ragged = plan->sample_bytes == 0;
+
+    if ((plan->unlabelled && !ragged) || plan->n_samples <= DLB_HDF5_MAX_LIST - ragged)
+        return DLB_OK;
+    return dlb_fail(err, DLB_ERR_HDF5_DATASET_UNFIT, path, DLB_NO_OFFSET,
+                    "%llu samples: at most %llu labels or offsets are read from one file",
+                    (unsigned long long)plan->n_samples, (unsigned long long)DLB_HDF5_MAX_LIST);
 }
 
 uint64_t dlb_hdf5_gen_units(const struct dlb_gen *gen)
@@ -57,7 +85,8 @@ static int gen_plan(const struct dlb_gen *gen, struct dlb_hdf5_plan *plan, struc
                                    .element = DLB_ELEMENT_U8};
     if (gen->codec->identity)
         plan->sample_bytes = (uint64_t)gen->opts->sample_bytes;
-    return plan_of(gen->format_opts, NULL, plan, err);
+    int rc = plan_of(gen->format_opts, NULL, plan, err);
+    return rc == DLB_OK ? check_lists(plan, NULL, err) : rc;
 }
 
 int dlb_hdf5_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
@@ -179,7 +208,9 @@ int dlb_hdf5_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_er
         if (value->len_bytes != writer->plan.sample_bytes)
             writer->plan.sample_bytes = 0;
         writer->plan.unlabelled = !sample->labelled;
-        int rc = dlb_hdf5_out_open(&writer->out, writer->path, &writer->plan, err);
+        int rc = check_lists(&writer->plan, writer->path, err);
+        if (rc == DLB_OK)
+            rc = dlb_hdf5_out_open(&writer->out, writer->path, &writer->plan, err);
         if (rc != DLB_OK)
             return rc;
     }

@@ -76,9 +76,15 @@ static int refuse_empty(const struct lmdb *ds, const char *prefix, uint64_t n_en
     return DLB_OK;
 }
 
-static void note_odd(const struct dlb_lmdb_facts *facts, struct dlb_shape *shape)
+static void note_odd(const struct dlb_lmdb_facts *facts, const char *prefix,
+                     struct dlb_shape *shape)
 {
-    if (facts->n_about)
+    if (facts->n_about && prefix[0] && !facts->labelled)
+        dlb_shape_odd(shape,
+                      "the labels in " DLB_LMDB_LABELS_KEY " are not read: they are not one number "
+                      "of 4 bytes for each key that begins with lmdb.prefix (%" PRIu64 ")",
+                      facts->n_keys);
+    else if (facts->n_about)
         dlb_shape_odd(shape,
                       facts->n_about == 1
                           ? "%" PRIu64 " key named __...__ is about the database and ignored"
@@ -144,7 +150,7 @@ static int lmdb_open(void *state, const struct dlb_open *how, struct dlb_shape *
     uint64_t numbers[] = {facts->n_keys, facts->total_bytes, head.txn};
     shape->id =
         dlb_hash64(ds->list.keys, facts->n_key_bytes, dlb_hash64(numbers, sizeof numbers, 0));
-    note_odd(facts, shape);
+    note_odd(facts, prefix, shape);
     return DLB_OK;
 }
 

@@ -81,6 +81,17 @@ static bool is_key(const uint8_t *key, size_t n, const char *wanted)
     return n == strlen(wanted) && memcmp(key, wanted, n) == 0;
 }
 
+/* Whether it is one of the keys that belong to labels, which are there then. */
+static bool is_of_labels(struct listing *listing, const struct dlb_lmdb_entry *entry)
+{
+    bool labels = is_key(entry->key, entry->n_key, DLB_LMDB_LABELS_KEY);
+    bool type = is_key(entry->key, entry->n_key, DLB_LMDB_LABELS_TYPE_KEY);
+
+    listing->labelled |= labels;
+    listing->typed |= type;
+    return labels || type;
+}
+
 static int visit(void *ctx, const struct dlb_lmdb_entry *entry, struct dlb_err *err)
 {
     struct listing *listing = ctx;
@@ -96,11 +107,7 @@ static int visit(void *ctx, const struct dlb_lmdb_entry *entry, struct dlb_err *
         return DLB_OK;
     }
     if (!listing->asked->prefix[0] && is_about(key, n_key)) {
-        bool labels = is_key(key, n_key, DLB_LMDB_LABELS_KEY);
-        bool type = is_key(key, n_key, DLB_LMDB_LABELS_TYPE_KEY);
-        listing->labelled |= labels;
-        listing->typed |= type;
-        facts->n_about += !labels && !type;
+        facts->n_about += !is_of_labels(listing, entry);
         return DLB_OK;
     }
     facts->n_empty += n_value == 0;
@@ -108,6 +115,31 @@ static int visit(void *ctx, const struct dlb_lmdb_entry *entry, struct dlb_err *
     if (n_value > facts->most_bytes)
         facts->most_bytes = n_value;
     return add_key(listing, key, n_key, err);
+}
+
+/* Keys that begin with the prefix are samples, whatever their name. */
+static int visit_labels(void *ctx, const struct dlb_lmdb_entry *entry, struct dlb_err *err)
+{
+    struct listing *listing = ctx;
+    const char *prefix = listing->asked->prefix;
+    size_t n_prefix = strlen(prefix);
+    (void)err;
+
+    step(listing);
+    if (!entry->database && (entry->n_key < n_prefix || memcmp(entry->key, prefix, n_prefix) != 0))
+        (void)is_of_labels(listing, entry);
+    return DLB_OK;
+}
+
+/* A walk over the keys of a prefix does not come by the labels. Both of their keys begin with this.
+ */
+static int find_labels(struct listing *listing, struct dlb_lmdb_txn *txn, struct dlb_err *err)
+{
+    static const char stem[] = "__labels_";
+    int rc = dlb_lmdb_walk(txn, stem, strlen(stem), visit_labels, listing, err);
+
+    listing->typed &= listing->labelled;
+    return rc;
 }
 
 /* Whether the labels are such as this program writes. */
@@ -179,6 +211,8 @@ static int work(void *ctx, struct dlb_err *err)
         rc = dlb_lmdb_begin(env, &txn, err);
     if (rc == DLB_OK)
         rc = dlb_lmdb_walk(txn, asked->prefix, strlen(asked->prefix), visit, listing, err);
+    if (rc == DLB_OK && asked->prefix[0])
+        rc = find_labels(listing, txn, err);
     if (rc == DLB_OK && listing->labelled)
         rc = read_labels(listing, txn, err);
     if (rc == DLB_OK && listing->typed)

@@ -16,7 +16,8 @@ struct dlb_lmdb_asked {
     const char *prefix; /* "": all keys but those about the database */
 };
 
-/* Lists the keys, looks up each as readers will, and reads the labels. `head`: of the same file.
+/* Lists the keys, looks up each as readers will, and reads the labels, if there is one for each of
+ * these keys. `head`: of the same file.
  * The caller frees *out, also after a failure. */
 int dlb_lmdb_list(const struct dlb_lmdb_asked *asked, const struct dlb_lmdb_head *head,
                   struct dlb_lmdb_answer *out, struct dlb_err *err);

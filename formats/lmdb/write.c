@@ -21,6 +21,14 @@ static int digits_for(uint64_t n_samples)
     return n > 8 ? n : 8;
 }
 
+static int fail_many(const char *path, uint64_t n, struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_ERR_LMDB_ENTRY_TOO_LARGE, path, DLB_NO_OFFSET,
+                    "%llu samples with labels: LMDB keeps labels of at most %llu, because they are "
+                    "one value of less than 4 GiB",
+                    (unsigned long long)n, (unsigned long long)DLB_LMDB_MAX_LABELS);
+}
+
 static int add(struct dlb_lmdb_samples *samples, const uint8_t *data, size_t n_bytes,
                uint32_t label, bool labelled, struct dlb_err *err)
 {
@@ -64,7 +72,8 @@ int dlb_lmdb_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *
     char *data_path = dlb_path_join(how->path, "data.mdb");
     if (!data_path)
         return dlb_fail_memory(err, how->path, strlen(how->path) + sizeof "/data.mdb");
-    samples->n_digits = digits_for(how->from->n_samples);
+    samples->n_most = how->from->n_samples;
+    samples->n_digits = digits_for(samples->n_most);
     int rc = dlb_lmdb_create(&samples->writer, data_path, err);
     free(data_path);
     return rc;
@@ -72,9 +81,12 @@ int dlb_lmdb_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *
 
 int dlb_lmdb_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err)
 {
+    struct dlb_lmdb_samples *samples = wr;
     const struct dlb_field *value = dlb_sample_value(sample, "LMDB", err);
 
-    return value ? add(wr, value->data, value->len_bytes, sample->label, sample->labelled, err)
+    if (value && sample->labelled && samples->n_most > DLB_LMDB_MAX_LABELS)
+        return fail_many(sample->path, samples->n_most, err);
+    return value ? add(samples, value->data, value->len_bytes, sample->label, sample->labelled, err)
                  : (int)err->status;
 }
 
@@ -97,8 +109,10 @@ uint64_t dlb_lmdb_gen_units(const struct dlb_gen *gen)
 
 int dlb_lmdb_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
 {
-    (void)gen, (void)err; /* it needs no folder but the one that gen has made */
-    return DLB_OK;
+    uint64_t n = (uint64_t)gen->opts->samples;
+
+    return n > DLB_LMDB_MAX_LABELS && gen->opts->classes > 1 ? fail_many(gen->path, n, err)
+                                                             : DLB_OK;
 }
 
 static int write_samples(const struct dlb_gen *gen, const char *path, struct dlb_gen_worker *worker,

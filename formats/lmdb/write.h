@@ -1,5 +1,6 @@
 /* Writing samples into a new LMDB database, for gen and convert. Keys are decimal numbers with
- * leading zeros, so that their order is that of the samples.
+ * leading zeros, so that their order is that of the samples. They count what is written: readers
+ * expect consecutive keys, so that samples which convert leaves out leave no gap.
  *
  * Floor 2. formats/format.h says when each function is called. */
 #ifndef DLB_FORMATS_LMDB_WRITE_H
@@ -20,10 +21,12 @@
  * is missing in databases of before it was written. */
 #define DLB_LMDB_LABELS_TYPE_KEY "__labels_type__"
 #define DLB_LMDB_LABELS_TYPE "u32"
+/* A value has less than 4 GiB. */
+#define DLB_LMDB_MAX_LABELS (UINT64_C(0xffffffff) / sizeof(uint32_t))
 
 struct dlb_lmdb_samples {
     struct dlb_lmdb_writer *writer;
-    uint64_t n;
+    uint64_t n, n_most; /* written so far; of the source */
     int n_digits;
     struct dlb_bytes labels;
     bool labelled; /* the labels are written */

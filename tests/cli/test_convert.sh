@@ -242,11 +242,35 @@ run_unprivileged "$dlbench" convert "$tmp/torn" "$tmp/open/dst" --format files
 expect_failed E_PERMISSION 3
 expect_err "$(basename "$victim")"
 expect [ -z "$(ls open)" ]
-run_unprivileged "$dlbench" convert "$tmp/torn" "$tmp/open/dst" --format files --set dataset.on_error=skip --json
-expect_exit 0
-expect_json "d['samples'] == d['verified'] == 299 and d['skipped_samples'] == 1"
-expect_json "'$(basename "$victim")' in d['skipped'][0] and d['skipped'][0].endswith(' [E_PERMISSION]')"
-expect_err "^convert: .*$(basename "$victim").*\[E_PERMISSION\]\$"
+grep -v "^$(sha256sum <"src/${victim#*/}" | cut -d ' ' -f 1) " src.txt >torn.txt
+expect [ "$(wc -l <torn.txt)" = 299 ]
+without_victim() { # format, options of convert
+    local format=$1
+    shift
+    has_module format "$format" || { echo "not shown: a sample left out, $format"; return; }
+    run_unprivileged "$dlbench" convert "$tmp/torn" "$tmp/open/dst" --format "$format" --set dataset.on_error=skip "$@" --json
+    if has_code E_MISSING; then # a compression that this build lacks
+        echo "not shown: a sample left out, $format $*"
+        return
+    fi
+    expect_exit 0
+    expect_json "d['samples'] == d['verified'] == 299 and d['skipped_samples'] == 1"
+    expect_json "'$(basename "$victim")' in d['skipped'][0] and d['skipped'][0].endswith(' [E_PERMISSION]')"
+    expect_err "^convert: .*$(basename "$victim").*\[E_PERMISSION\]\$"
+    expect [ "$(ls -A open)" = dst ]
+    run "$dlbench" convert open/dst back --format files --json
+    expect_exit 0
+    expect_json "d['samples'] == d['verified'] == 299"
+    content back >back.txt
+    expect cmp -s torn.txt back.txt
+    rm -rf back open/dst
+}
+without_victim files
+without_victim webdataset
+without_victim lmdb
+without_victim hdf5
+without_victim hdf5 --set hdf5.chunk_samples=0
+without_victim hdf5 --set hdf5.chunk_samples=64 --set hdf5.filter=deflate
 
 # --- a JPEG that is cut short, or is none: copied as it is, counted and named
 if has_module codec jpeg && has_module format webdataset; then

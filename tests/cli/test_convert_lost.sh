@@ -85,9 +85,11 @@ for format in $formats; do
     converted full.tar "$format" 8
     expect_json 'd["unlabelled"] == 0'
 done
-converted no_jpg.tar webdataset 7 --set dataset.on_error=skip
-expect_json 'd["skipped_samples"] == 1 and d["cut_shards"] == 0 and d["skipped"][0].endswith(" [E_SAMPLE_NO_PAYLOAD]")'
-converted json_late.tar webdataset 7 --set dataset.on_error=skip
+for format in $formats; do
+    converted no_jpg.tar "$format" 7 --set dataset.on_error=skip
+    expect_json 'd["skipped_samples"] == 1 and d["cut_shards"] == 0 and d["skipped"][0].endswith(" [E_SAMPLE_NO_PAYLOAD]")'
+    converted json_late.tar "$format" 7 --set dataset.on_error=skip
+done
 refused E_SAMPLE_NO_PAYLOAD 3 json_early.tar --format webdataset --set dataset.on_error=skip
 
 # --- labels: webdataset keeps those that there are, others need all of them or none

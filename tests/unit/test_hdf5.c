@@ -285,15 +285,54 @@ static void writes_rows(void **state)
                                      .element = elements[k]}};
         assert_int_equal(write_set(&w, folder_path("rows.h5"), &opts, sizes, N, bytes), DLB_OK);
         check_written("rows.h5", &opts, sizes, N, bytes, elements[k]);
-        assert_int_equal(write_set(&w, folder_path("few.h5"), &opts, sizes, N - 1, bytes),
+        w.from.n_samples = N - 1;
+        w.from.total_bytes -= 64;
+        assert_int_equal(write_set(&w, folder_path("many.h5"), &opts, sizes, N, bytes),
                          DLB_E_FORMAT);
         assert_int_equal(w.err.code, DLB_ERR_SOURCE_CHANGED);
-        assert_true(strstr(w.err.what, " 299 ") && strstr(w.err.what, " 300 "));
+        w.from.n_samples = N;
+        w.from.total_bytes += 64;
         sizes[9] = 63;
         assert_int_equal(write_set(&w, folder_path("few.h5"), &opts, sizes, N, bytes),
                          DLB_E_FORMAT);
         assert_int_equal(w.err.code, DLB_ERR_SOURCE_CHANGED);
         sizes[9] = 64;
+    }
+    free(bytes);
+}
+
+/* Of the samples that the source announced convert left some out. */
+static void writes_fewer(void **state)
+{
+    static const size_t some[] = {N - 1, N - 100, 1};
+    size_t sizes[N];
+    uint8_t *bytes = malloc(N * 64);
+    (void)state;
+    if (!is_built("hdf5", "raw"))
+        skip();
+    assert_non_null(bytes);
+    for (size_t i = 0; i < N * 64; i++)
+        bytes[i] = (uint8_t)(i * i >> 5);
+    for (size_t k = 0; k < 4 * sizeof some / sizeof *some; k++) {
+        struct dlb_hdf5_opts opts = {.chunk_samples = (int64_t)(k % 4) * 100, .filter = k % 4 == 2};
+        size_t n = some[k / 4];
+        struct written w = {.from = {.n_samples = N,
+                                     .max_sample_bytes = 64,
+                                     .total_bytes = N * 64,
+                                     .element = DLB_ELEMENT_I16}};
+        for (size_t i = 0; i < N; i++)
+            sizes[i] = 64;
+        assert_int_equal(write_set(&w, folder_path("few.h5"), &opts, sizes, n, bytes), DLB_OK);
+        check_written("few.h5", &opts, sizes, n, bytes, DLB_ELEMENT_I16);
+        size_t n_file;
+        free(folder_read("few.h5", &n_file));
+        if (k % 4 == 0) /* nothing is left of the rows that did not come */
+            assert_in_range(n_file, n * 64, n * 64 + 8192);
+        assert_false(folder_has("few.h5.again"));
+        w.from.max_sample_bytes = 65; /* ragged */
+        sizes[0] = 63;
+        assert_int_equal(write_set(&w, folder_path("few.h5"), &opts, sizes, n, bytes), DLB_OK);
+        check_written("few.h5", &opts, sizes, n, bytes, DLB_ELEMENT_NONE);
     }
     free(bytes);
 }
@@ -326,6 +365,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(chunks_are_kept, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(writes_ragged, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(writes_rows, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(writes_fewer, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(probes, folder_make, folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -208,6 +208,41 @@ static void bytes_outside_of_the_offsets(void **state)
     }
 }
 
+/* A list of n zeros, none of which is stored. */
+static void add_unwritten(const char *name, hid_t type, hsize_t n)
+{
+    hid_t space = H5Screate_simple(1, &n, NULL);
+    hid_t set = H5Dcreate2(made, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(set >= 0);
+    (void)H5Dclose(set);
+    (void)H5Sclose(space);
+}
+
+/* Without labels they are read; labels that do not fit into memory are no missing labels. */
+static void more_samples_than_labels_are_read(void **state)
+{
+    (void)state;
+    enum { FINE = -1 };
+    static const struct {
+        const char *beside, *label;
+        uint64_t n;
+        int code;
+    } rows[] = {{"label", "", DLB_HDF5_MAX_LIST + 1, DLB_ERR_HDF5_DATASET_UNFIT},
+                {"label", "label", DLB_HDF5_MAX_LIST + 1, DLB_ERR_HDF5_DATASET_UNFIT},
+                {"label", "none", DLB_HDF5_MAX_LIST + 1, FINE},
+                {"data_offsets", "", DLB_HDF5_MAX_LIST + 1, DLB_ERR_HDF5_DATASET_UNFIT}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct hdf5_set set;
+        begin();
+        add_unwritten("data", H5T_STD_U8LE, rows[i].n);
+        add_unwritten(rows[i].beside, H5T_STD_U64LE, rows[i].n);
+        end();
+        int rc = open_named(&set, "data", rows[i].label);
+        assert_int_equal(rc == DLB_OK ? FINE : (int)set.err.code, rows[i].code);
+        hdf5_close_set(&set);
+    }
+}
+
 static void what_is_not_there(void **state)
 {
     (void)state;
@@ -260,6 +295,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_largest, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(bytes_outside_of_the_offsets, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(what_lies_beside, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(more_samples_than_labels_are_read, folder_make,
+                                        folder_remove),
         cmocka_unit_test_setup_teardown(what_is_not_there, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(the_reason_of_the_library_stays_as_it_is, folder_make,
                                         folder_remove),

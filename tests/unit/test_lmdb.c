@@ -279,6 +279,42 @@ static void converted(void **state)
     free(wr);
 }
 
+/* Refused before anything is written, by convert and by gen. */
+static void more_labels_than_a_value_holds(void **state)
+{
+    (void)state;
+    const struct dlb_format *format = dlb_format_by_name("lmdb");
+    static const struct {
+        uint64_t n;
+        bool labelled, fine;
+    } rows[] = {{DLB_LMDB_MAX_LABELS, true, true},
+                {DLB_LMDB_MAX_LABELS + 1, true, false},
+                {DLB_LMDB_MAX_LABELS + 1, false, true}};
+    assert_int_equal(DLB_LMDB_MAX_LABELS, 1073741823);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct dlb_shape from = {.n_samples = rows[i].n};
+        struct dlb_write how = {.path = folder_path(i == 0   ? "0"
+                                                    : i == 1 ? "1"
+                                                             : "2"),
+                                .from = &from};
+        struct dlb_lmdb_samples wr = {.n = 0};
+        struct generation g;
+        struct dlb_err err = {.status = DLB_OK};
+        assert_int_equal(format->writer->open(&wr, &how, &err), DLB_OK);
+        int rc = add(format, &wr, (const char *[]){"jpg"}, 1, rows[i].labelled, &err);
+        assert_int_equal(rc == DLB_OK, rows[i].fine);
+        if (!rows[i].fine)
+            assert_int_equal(err.code, DLB_ERR_LMDB_ENTRY_TOO_LARGE);
+        format->writer->close(&wr);
+        generation_set(&g, "lmdb", "raw", folder_path("g"), (int64_t)rows[i].n, 1);
+        g.opts.classes = rows[i].labelled ? 2 : 1;
+        rc = format->generator->prepare(&g.gen, &err);
+        assert_int_equal(rc == DLB_OK, rows[i].fine);
+        if (!rows[i].fine)
+            assert_int_equal(err.code, DLB_ERR_LMDB_ENTRY_TOO_LARGE);
+    }
+}
+
 /* More than the first map holds. */
 static void grown(void **state)
 {
@@ -319,6 +355,7 @@ int main(void)
         TEST(maps_lie_in_any_order),
         TEST(generated),
         TEST(converted),
+        TEST(more_labels_than_a_value_holds),
         TEST(grown),
     };
     if (dlb_lmdb_missing)
