@@ -66,9 +66,10 @@ struct dlb_opt {
     enum dlb_opt_work work;
     enum dlb_opt_needs needs; /* if unmet, the option has no meaning; a cell's echo has null */
     enum dlb_opt_needs
-        shows_with; /* if unmet, values make no difference, so the sweep skips them */
-    bool native;    /* without meaning where loader.kind = "torch" loads */
-    bool stays;     /* always among the settings to paste: what training gets, or is asked about */
+        shows_with;  /* if unmet, values make no difference, so the sweep skips them */
+    bool reads_only; /* of a format: nothing that gen writes depends on it */
+    bool native;     /* without meaning where loader.kind = "torch" loads */
+    bool stays;      /* always among the settings to paste: what training gets, or is asked about */
 };
 
 /* One section of the configuration ("loader") and the struct that it fills. */

@@ -52,15 +52,15 @@ uint32_t dlb_crop_short_side(uint32_t size)
 static struct dlb_crop_resized resize(uint32_t width, uint32_t height, uint32_t size)
 {
     double least = width < height ? width : height, side = dlb_crop_short_side(size);
-    return (struct dlb_crop_resized){.width = (uint32_t)floor(side * width / least),
-                                     .height = (uint32_t)floor(side * height / least)};
+    return (struct dlb_crop_resized){.width = (uint64_t)floor(side * width / least),
+                                     .height = (uint64_t)floor(side * height / least)};
 }
 
 struct dlb_crop_resized dlb_crop_center(uint32_t width, uint32_t height, uint32_t size)
 {
     struct dlb_crop_resized crop = resize(width, height, size);
-    crop.x = (uint32_t)nearbyint((crop.width - size) / 2.0);
-    crop.y = (uint32_t)nearbyint((crop.height - size) / 2.0);
+    crop.x = (uint64_t)nearbyint((double)(crop.width - size) / 2.0);
+    crop.y = (uint64_t)nearbyint((double)(crop.height - size) / 2.0);
     return crop;
 }
 
@@ -68,8 +68,8 @@ struct dlb_crop_resized dlb_crop_random(uint32_t width, uint32_t height, uint32_
                                         struct dlb_rng *rng)
 {
     struct dlb_crop_resized crop = resize(width, height, size);
-    crop.y = (uint32_t)dlb_rng_below(rng, (uint64_t)crop.height - size + 1);
-    crop.x = (uint32_t)dlb_rng_below(rng, (uint64_t)crop.width - size + 1);
+    crop.y = dlb_rng_below(rng, crop.height - size + 1);
+    crop.x = dlb_rng_below(rng, crop.width - size + 1);
     crop.flip = dlb_rng_unit(rng) < 0.5;
     return crop;
 }

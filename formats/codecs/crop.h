@@ -23,8 +23,8 @@ uint32_t dlb_crop_short_side(uint32_t size);
 
 /* A crop of the resized image, in whole pixels of that. */
 struct dlb_crop_resized {
-    uint32_t width, height; /* of the resized image */
-    uint32_t x, y;
+    uint64_t width, height; /* of the resized image */
+    uint64_t x, y;
     bool flip;
 };
 

@@ -2,6 +2,7 @@
 
 #include "core/base/rng.h"
 #include "formats/codecs/jpeg.h"
+#include "formats/codecs/photo_look.h"
 #include "formats/codecs/png.h"
 #include "formats/codecs/webp.h"
 
@@ -22,13 +23,8 @@ enum {
     GAIN_SHIFT = 2, /* the gain has a quarter of the image's width and height */
     N_OCTAVES = 8,  /* the coarsest has 128 pixels between its points */
     MAX_SHAPES = 10,
-    HEADER_BYTES = 620, /* of a baseline JPEG with the usual tables */
-    MAX_GAIN = 2048,    /* so that all octaves together stay within 16 bits */
+    MAX_GAIN = 2048, /* so that all octaves together stay within 16 bits */
 };
-
-/* Spread of the detail between images (log-normal): file sizes at equal width and height vary by
- * 35%, as those of photographs do. */
-static const double detail_sigma = 0.4;
 
 /* Amplitudes, finest octave first: in 16 grey levels; of the gain, in doublings. A lens blurs the
  * finest octave. */
@@ -49,13 +45,6 @@ struct field {
     int16_t *value; /* (height + 1) rows of stride: the last one is needed to interpolate */
     uint32_t width, height;
     size_t stride;
-};
-
-/* The random properties of an image, drawn before its pixels. */
-struct look {
-    uint32_t width, height;
-    int quality;
-    double detail; /* 1: the mean */
 };
 
 struct scratch {
@@ -227,7 +216,7 @@ static void follow_luma(struct field *chroma, const struct field *luma, int shar
     }
 }
 
-static void draw(struct scratch *s, const struct look *look, struct dlb_rng *rng)
+static void draw(struct scratch *s, const struct dlb_photo_look *look, struct dlb_rng *rng)
 {
     struct texture gain = {.level = GAIN_SHIFT, .octave = GAIN_OCTAVES};
     struct texture luma = {.gain = &s->gain, .octave = LUMA_OCTAVES};
@@ -283,63 +272,6 @@ static int make_scratch(struct scratch *s, uint32_t width, uint32_t height)
     return s->noise && s->gain_row && s->planes ? 0 : -1;
 }
 
-/* Sides for 500 pixels along the long one, as photo sharing sites hand them out; most cameras have
- * 4:3 or 3:2. */
-static void choose_size(struct look *look, double mean_pixels, struct dlb_rng *rng)
-{
-    static const struct {
-        double share, width, height;
-    } sizes[] = {{0.52, 500, 375}, {0.70, 500, 333}, {0.84, 375, 500},
-                 {0.91, 333, 500}, {0.95, 500, 400}, {1, 500, 500}};
-    double at = dlb_rng_unit(rng), n_pixels = 0, share = 0;
-    size_t i = 0;
-
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        n_pixels += (sizes[k].share - share) * sizes[k].width * sizes[k].height;
-        share = sizes[k].share;
-    }
-    while (at >= sizes[i].share)
-        i++;
-    /* One in eight is not from such a site: of any size, from a thumbnail up. */
-    double scale = sqrt(mean_pixels / n_pixels), odd = dlb_rng_unit(rng),
-           normal = dlb_rng_normal(rng);
-    if (odd < 0.125)
-        scale *= exp(0.4 * normal - 0.16); /* 2 * 0.4^2 / 2: the mean number of pixels stays */
-    look->width = (uint32_t)fmax(16, nearbyint(sizes[i].width * scale));
-    look->height = (uint32_t)fmax(16, nearbyint(sizes[i].height * scale));
-}
-
-/* Quality, and what it makes of a pixel: small files are saved at a lower quality, web pictures at
- * a high one. */
-static void choose_look(struct look *look, uint64_t mean_bytes, struct dlb_rng *rng)
-{
-    static const struct {
-        uint64_t up_to;
-        int quality;
-        double bytes_per_pixel; /* the mean over many images, measured */
-    } steps[] = {{8000, 75, 0.134},  {24000, 85, 0.176},  {48000, 90, 0.222},
-                 {80000, 95, 0.339}, {300000, 98, 0.517}, {UINT64_MAX, 95, 0.339}};
-    size_t i = 0;
-
-    while (mean_bytes > steps[i].up_to)
-        i++;
-    look->quality = steps[i].quality;
-    choose_size(look, ((double)mean_bytes - HEADER_BYTES) / steps[i].bytes_per_pixel, rng);
-    look->detail = exp(detail_sigma * dlb_rng_normal(rng));
-}
-
-/* PNG and WebP: the mean over many images, measured at the sizes of photographs. */
-static void choose_other_look(struct look *look, enum dlb_image_kind kind, uint64_t mean_bytes,
-                              struct dlb_rng *rng)
-{
-    bool small = mean_bytes < 50000;
-    double bytes_per_pixel = kind == DLB_IMAGE_PNG ? (small ? 1.5 : 1.34) : small ? 0.11 : 0.089;
-
-    look->quality = 80; /* of WebP: Pillow's default */
-    choose_size(look, (double)mean_bytes / bytes_per_pixel, rng);
-    look->detail = exp(detail_sigma * dlb_rng_normal(rng));
-}
-
 static int encode(enum dlb_image_kind kind, const struct dlb_image_planes *planes, int quality,
                   struct dlb_bytes *out, struct dlb_err *err)
 {
@@ -355,17 +287,11 @@ int dlb_photo_make(enum dlb_image_kind kind, uint64_t seed, uint64_t index, uint
 {
     struct dlb_rng rng = dlb_rng_seed(seed, index, UINT64_C(0x70686f746f)); /* "photo" */
     struct scratch s = {0};
-    struct look look;
-    int rc;
+    int rc = dlb_photo_check(kind, mean_bytes, err);
 
-    if (mean_bytes < DLB_PHOTO_MIN_BYTES || mean_bytes > DLB_PHOTO_MAX_BYTES)
-        return dlb_fail(err, DLB_ERR_GENERATE_SIZE_UNFIT, NULL, DLB_NO_OFFSET,
-                        "generate.sample_bytes = %llu: images take %d to %d",
-                        (unsigned long long)mean_bytes, DLB_PHOTO_MIN_BYTES, DLB_PHOTO_MAX_BYTES);
-    if (kind == DLB_IMAGE_JPEG)
-        choose_look(&look, mean_bytes, &rng);
-    else
-        choose_other_look(&look, kind, mean_bytes, &rng);
+    if (rc != DLB_OK)
+        return rc;
+    struct dlb_photo_look look = dlb_photo_look(kind, mean_bytes, &rng);
     uint32_t width = (look.width + 31) & ~31u, height = (look.height + 15) & ~15u;
     if (make_scratch(&s, width, height) != 0) {
         rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,

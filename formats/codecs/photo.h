@@ -11,13 +11,8 @@
 
 #include <stdint.h>
 
-/* Limits of the mean: below, headers outweigh the image; above, one image takes gigabytes to draw.
- */
-#define DLB_PHOTO_MIN_BYTES 2000
-#define DLB_PHOTO_MAX_BYTES 32000000
-
 /* Appends photograph `index` of the series (seed, mean size), stored as `kind`. Sizes in bytes vary
- * around the mean. */
+ * around the mean, which has limits (photo_look.h). */
 int dlb_photo_make(enum dlb_image_kind kind, uint64_t seed, uint64_t index, uint64_t mean_bytes,
                    struct dlb_bytes *out, struct dlb_err *err);
 

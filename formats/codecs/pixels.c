@@ -122,14 +122,15 @@ static struct view view_of_resized(const struct dlb_crop_resized *crop, uint32_t
                                    uint32_t height)
 {
     return (struct view){
-        .across = {.scale = (double)width / crop->width, .skip = crop->x, .end = width},
-        .down = {.scale = (double)height / crop->height, .skip = crop->y, .end = height},
+        .across = {.scale = (double)width / (double)crop->width, .skip = crop->x, .end = width},
+        .down = {.scale = (double)height / (double)crop->height, .skip = crop->y, .end = height},
         .flip = crop->flip};
 }
 
-static uint32_t hold(double value, uint32_t most)
+static uint64_t hold(uint64_t value, uint64_t less, uint64_t most)
 {
-    return value < 0 ? 0 : value > most ? most : (uint32_t)value;
+    uint64_t held = value < less ? 0 : value - less;
+    return held > most ? most : held;
 }
 
 /* Notes the crop and flip for the device. The view becomes the square that holds the crop. */
@@ -141,8 +142,8 @@ static void leave_to_device(struct dlb_image_codec *codec, const struct dlb_crop
     if (codec->opts.crop == DLB_CROP_RANDOM_RESIZED)
         return;
     uint32_t margin = (codec->side - (uint32_t)codec->opts.size) / 2;
-    view->across.skip = hold((double)crop->x - margin, crop->width - codec->side);
-    view->down.skip = hold((double)crop->y - margin, crop->height - codec->side);
+    view->across.skip = hold(crop->x, margin, crop->width - codec->side);
+    view->down.skip = hold(crop->y, margin, crop->height - codec->side);
     codec->place.x = (uint16_t)(crop->x - view->across.skip);
     codec->place.y = (uint16_t)(crop->y - view->down.skip);
 }

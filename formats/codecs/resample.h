@@ -29,7 +29,8 @@ enum dlb_axis_use { DLB_AXIS_DOWN, DLB_AXIS_ACROSS };
  * equals bit for bit the rest of an axis without it. */
 struct dlb_axis_over {
     double start, scale;
-    uint32_t skip, low, end;
+    uint64_t skip;
+    uint32_t low, end;
 };
 
 /* `mirror` reverses the output. Returns 0, or -1 when memory is short. */

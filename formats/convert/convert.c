@@ -85,8 +85,7 @@ int dlb_convert(const struct dlb_convert *how, struct dlb_converted *out, struct
     *out = (struct dlb_converted){0};
     int rc = check_writer(how->to, err);
     if (rc == DLB_OK)
-        rc = dlb_convert_target_open(target, how->to_path, how->from_path, how->overwrite,
-                                     how->watch->left, how->watch->ctx, err);
+        rc = dlb_convert_target_open(target, how, err);
     if (rc == DLB_OK && how->together)
         rc = dlb_convert_together(how, target, out, err);
     else if (rc == DLB_OK && how->from->shape.library[0])

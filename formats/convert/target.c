@@ -2,6 +2,7 @@
 
 #include "core/base/io.h"
 #include "core/base/mem.h"
+#include "formats/convert/overlap.h"
 #include "formats/convert/part.h"
 #include "formats/generate/listed.h"
 #include "formats/generate/owned.h"
@@ -18,14 +19,6 @@
 #include <unistd.h>
 
 enum { MAX_OPEN = 32 };
-
-/* Whether `path` is `folder` or lies in it; both resolved. */
-static bool is_within(const char *path, const char *folder)
-{
-    size_t len = strlen(folder);
-    return strncmp(path, folder, len) == 0 &&
-           (path[len] == '\0' || path[len] == '/' || (len == 1 && *folder == '/'));
-}
 
 static const char *name_of(const char *path)
 {
@@ -54,21 +47,6 @@ static int take_apart(struct dlb_convert_target *target, const char *path, const
         return dlb_fail_memory(err, path, strlen(path) + 32);
     target->inside = dlb_mem_check(dlb_path_join(target->part, name));
     return DLB_OK;
-}
-
-/* The source may not be a path (a list of shards, a prefix): then the folder of its files. */
-static char *resolve_source(const char *source)
-{
-    char *real = realpath(source, NULL);
-    if (real)
-        return real;
-    char *folder = strdup(source);
-    char *slash = folder ? strrchr(folder, '/') : NULL;
-    if (slash)
-        slash[slash == folder] = '\0';
-    real = folder ? realpath(slash ? folder : ".", NULL) : NULL;
-    free(folder);
-    return real;
 }
 
 static int check_folder(const char *path, struct dlb_err *err)
@@ -137,40 +115,27 @@ static int check_replaced(const struct dlb_convert_target *target, const char *r
     if (!target->replace)
         return dlb_fail(err, DLB_ERR_TARGET_EXISTS, target->path, DLB_NO_OFFSET,
                         "exists already: choose another name, or --overwrite to replace it");
-    if (getcwd(here, sizeof here) && is_within(here, resolved))
+    if (getcwd(here, sizeof here) && dlb_convert_is_within(here, resolved))
         return dlb_fail(err, DLB_ERR_TARGET_OVERLAPS, target->path, DLB_NO_OFFSET,
                         "contains the working folder, so it is not replaced");
     return check_known(target->path, err);
 }
 
-static int check_place(const struct dlb_convert_target *target, const char *source,
+static int check_place(const struct dlb_convert_target *target, const struct dlb_convert *how,
                        struct dlb_err *err)
 {
-    char *parent = realpath(target->parent, NULL), *from = resolve_source(source), *to = NULL;
-    char *same = realpath(target->path, NULL);
+    char *parent = realpath(target->parent, NULL), *to = NULL;
     struct stat st;
-    int rc = DLB_OK;
 
-    if (!parent) {
-        rc = dlb_fail_errno(err, target->parent, DLB_NO_OFFSET, "the folder to convert into");
-        goto out;
-    }
+    if (!parent)
+        return dlb_fail_errno(err, target->parent, DLB_NO_OFFSET, "the folder to convert into");
     to =
         dlb_mem_check(dlb_path_join(strcmp(parent, "/") == 0 ? "" : parent, name_of(target->path)));
-    bool source_is_path = access(source, F_OK) == 0;
-    if (from && source_is_path && (is_within(to, from) || (same && is_within(same, from))))
-        rc = dlb_fail(err, DLB_ERR_TARGET_OVERLAPS, target->path, DLB_NO_OFFSET,
-                      "is the source or lies in it: choose a path outside of the source");
-    else if (from && is_within(from, to))
-        rc = dlb_fail(err, DLB_ERR_TARGET_OVERLAPS, target->path, DLB_NO_OFFSET,
-                      "contains the source: choose another path");
-    else if (lstat(target->path, &st) == 0)
+    int rc = dlb_convert_check_overlap(how, to, err);
+    if (rc == DLB_OK && lstat(target->path, &st) == 0)
         rc = check_replaced(target, to, err);
-out:
     free(parent);
-    free(from);
     free(to);
-    free(same);
     return rc;
 }
 
@@ -198,25 +163,25 @@ static void hear(void *ctx, enum dlb_convert_left what, const char *path, const 
 }
 
 /* Data that were put back are there from now on. */
-static int take_leftovers(const struct dlb_convert_target *target, const char *source,
+static int take_leftovers(const struct dlb_convert_target *target, const struct dlb_convert *how,
                           struct dlb_err *err)
 {
     struct heard heard = {target, false};
     int rc = dlb_convert_take_leftovers(target->parent, name_of(target->path), hear, &heard, err);
 
-    return rc == DLB_OK && heard.put_back ? check_place(target, source, err) : rc;
+    return rc == DLB_OK && heard.put_back ? check_place(target, how, err) : rc;
 }
 
-int dlb_convert_target_open(struct dlb_convert_target *target, const char *path, const char *source,
-                            bool replace, dlb_convert_left_fn *left, void *ctx, struct dlb_err *err)
+int dlb_convert_target_open(struct dlb_convert_target *target, const struct dlb_convert *how,
+                            struct dlb_err *err)
 {
-    *target =
-        (struct dlb_convert_target){.mark_fd = -1, .replace = replace, .left = left, .ctx = ctx};
-    int rc = take_apart(target, path, NULL, err);
+    *target = (struct dlb_convert_target){
+        .mark_fd = -1, .replace = how->overwrite, .left = how->watch->left, .ctx = how->watch->ctx};
+    int rc = take_apart(target, how->to_path, NULL, err);
     if (rc == DLB_OK)
-        rc = check_place(target, source, err);
+        rc = check_place(target, how, err);
     if (rc == DLB_OK)
-        rc = take_leftovers(target, source, err);
+        rc = take_leftovers(target, how, err);
     if (rc != DLB_OK)
         return rc;
     rc = dlb_part_make(target->part, target->id, &target->mark_fd, err);

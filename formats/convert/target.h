@@ -8,6 +8,7 @@
 #define DLB_FORMATS_CONVERT_TARGET_H
 
 #include "core/base/err.h"
+#include "formats/convert/convert.h"
 #include "formats/convert/leftover.h"
 #include "formats/format.h"
 #include "formats/generate/mark.h"
@@ -26,11 +27,10 @@ struct dlb_convert_target {
     void *ctx;
 };
 
-/* Checks the target against the source, and that dlbench wrote what `replace` is to replace: else
- * DLB_ERR_TARGET_FOREIGN. Takes leftovers of killed conversions (each told to `left`, which may be
- * NULL) and makes the temporary folder. Close it in any case. */
-int dlb_convert_target_open(struct dlb_convert_target *target, const char *path, const char *source,
-                            bool replace, dlb_convert_left_fn *left, void *ctx,
+/* Checks the target against the source, and that dlbench wrote what is to be replaced: else
+ * DLB_ERR_TARGET_FOREIGN. Takes leftovers of killed conversions (each told to the watch's `left`)
+ * and makes the temporary folder. Close it in any case. */
+int dlb_convert_target_open(struct dlb_convert_target *target, const struct dlb_convert *how,
                             struct dlb_err *err);
 
 /* As a guest, in the folder `part` of the process that converts to `path`. DLB_ERR_RANKS_DATA if

@@ -32,7 +32,8 @@ struct files_reader {
     size_t folder_len;
     uint32_t folder;                       /* whose path it starts with; UINT32_MAX: none yet */
     char field_name[DLB_FIELD_NAME_BYTES]; /* of the last sample */
-    uint8_t *buffer; /* for samples without a destination; allocated at first use */
+    uint8_t *buffer;        /* for samples without a destination; allocated at first use */
+    uint64_t granted_bytes; /* of the buffer: the largest sample that memory was checked for */
 };
 
 static void describe_manifest(const struct dlb_files_list *list, const char *path,
@@ -295,6 +296,20 @@ static void fail_room(struct files_reader *reader, struct dlb_err *err)
     (void)dlb_fail_memory(err, reader->path, list->files[largest].n_bytes);
 }
 
+/* The buffer is as large as the largest file, and takes memory as far as samples have filled it. */
+static bool grant(struct files_reader *reader, const struct dlb_file *file, struct dlb_err *err)
+{
+    if (file->n_bytes <= reader->granted_bytes)
+        return true;
+    if (dlb_headroom_check(file->n_bytes, NULL, "it", "it may be sparse", err) != DLB_OK) {
+        (void)set_path(reader, file);
+        (void)dlb_fail_memory(err, reader->path, file->n_bytes);
+        return false;
+    }
+    reader->granted_bytes = file->n_bytes;
+    return true;
+}
+
 /* Where the bytes go: to dest, or to the reader's own buffer. O_DIRECT needs aligned memory. */
 static uint8_t *place(struct files_reader *reader, const struct dlb_file *file,
                       struct dlb_dest dest, struct dlb_err *err)
@@ -305,11 +320,8 @@ static uint8_t *place(struct files_reader *reader, const struct dlb_file *file,
     bool fits = dest.data && file->n_bytes <= dest.cap_bytes;
     if (fits && (!align || (file->n_bytes % align == 0 && (uintptr_t)dest.data % align == 0)))
         return dest.data;
-    if (dlb_headroom_check(file->n_bytes, NULL, "it", "it may be sparse", err) != DLB_OK) {
-        (void)set_path(reader, file);
-        (void)dlb_fail_memory(err, reader->path, file->n_bytes);
+    if (!grant(reader, file, err))
         return NULL;
-    }
     if (!reader->buffer && align)
         reader->buffer = aligned_alloc(align, (ds->max_bytes + align) / align * align);
     else if (!reader->buffer)

@@ -2,6 +2,7 @@
 
 #include "formats/codec.h"
 #include "formats/generate/file.h"
+#include "formats/generate/names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +15,23 @@
 
 enum { UNIT_NAME = 64 };
 
+static uint64_t n_classes(const struct dlb_gen *gen)
+{
+    int64_t classes = gen->opts->classes, samples = gen->opts->samples;
+    return (uint64_t)(classes < samples ? classes : samples);
+}
+
+static int class_digits(const struct dlb_gen *gen)
+{
+    return dlb_names_digits(n_classes(gen), 4);
+}
+
 /* Below the folder. */
 static void name_unit(const struct dlb_gen *gen, uint64_t index, char name[UNIT_NAME])
 {
-    (void)snprintf(name, UNIT_NAME, "class_%04u/%08llu.%s", dlb_gen_label(gen->opts, index),
-                   (unsigned long long)index, dlb_codec_extension(gen->codec, gen->opts, index));
+    (void)snprintf(name, UNIT_NAME, "class_%0*u/%08llu.%s", class_digits(gen),
+                   dlb_gen_label(gen->opts, index), (unsigned long long)index,
+                   dlb_codec_extension(gen->codec, gen->opts, index));
 }
 
 static int unit_path(const struct dlb_gen *gen, uint64_t index, char **path, struct dlb_err *err)
@@ -49,12 +62,12 @@ uint64_t dlb_files_gen_units(const struct dlb_gen *gen)
 
 int dlb_files_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
 {
-    int64_t n = gen->opts->classes < gen->opts->samples ? gen->opts->classes : gen->opts->samples;
+    uint64_t n = n_classes(gen);
     int rc = DLB_OK;
 
-    for (int64_t i = 0; rc == DLB_OK && i < n; i++) {
+    for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
         char *path = NULL;
-        if (asprintf(&path, "%s/class_%04u", gen->path, (unsigned)i) < 0)
+        if (asprintf(&path, "%s/class_%0*u", gen->path, class_digits(gen), (unsigned)i) < 0)
             return dlb_fail_memory(err, gen->path, strlen(gen->path) + 32);
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
             rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "making the class folder");
@@ -130,9 +143,7 @@ int dlb_files_writer_open(void *wr, const struct dlb_write *how, struct dlb_err 
     writer->path = malloc(writer->path_cap);
     if (!writer->path)
         return dlb_fail_memory(err, how->path, writer->path_cap);
-    /* Files are sorted by name, so all numbers have the same number of digits. */
-    int n_digits = snprintf(NULL, 0, "%llu", (unsigned long long)how->from->n_samples);
-    writer->n_digits = n_digits > MIN_DIGITS ? n_digits : MIN_DIGITS;
+    writer->n_digits = dlb_names_digits(how->from->n_samples, MIN_DIGITS);
     return make_folder(writer, how->path, "making the folder", err);
 }
 

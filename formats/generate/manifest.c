@@ -18,6 +18,8 @@ static void add_group(json_t *params, const struct dlb_opt_group *group, const v
 {
     for (const struct dlb_opt *opt = group->opts; opt->key; opt++) {
         char key[96];
+        if (opt->reads_only)
+            continue;
         (void)snprintf(key, sizeof key, "%s.%s", group->section, opt->key);
         dlb_json_put(params, key, dlb_opt_load(opt, values));
     }

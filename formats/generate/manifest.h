@@ -26,7 +26,8 @@ int dlb_manifest_load(const char *folder, json_t **out, struct dlb_err *err);
 /* Writes it whole or not at all, synced. */
 int dlb_manifest_save(const char *folder, const json_t *manifest, struct dlb_err *err);
 
-/* DLB_E_CONFIG with the first parameter of `want` that differs in `have`. */
+/* DLB_E_CONFIG with the first parameter of `want` that differs in `have`. Others in `have` do not
+ * count: older manifests hold options that only reading uses. */
 int dlb_manifest_same(const json_t *have, const json_t *want, const char *folder,
                       struct dlb_err *err);
 

@@ -78,6 +78,12 @@ bool dlb_names_of_gen(const struct dlb_gen *gen, const char *name)
            (!generator || !generator->makes || generator->makes(gen, name));
 }
 
+int dlb_names_digits(uint64_t n, int least)
+{
+    int n_digits = snprintf(NULL, 0, "%llu", (unsigned long long)(n ? n - 1 : 0));
+    return n_digits > least ? n_digits : least;
+}
+
 bool dlb_names_unit(const char *name, const char *before, const char *after, uint64_t n_units)
 {
     size_t n_before = strlen(before);
@@ -86,7 +92,8 @@ bool dlb_names_unit(const char *name, const char *before, const char *after, uin
     if (strncmp(name, before, n_before) != 0)
         return false;
     uint64_t unit = strtoull(name + n_before, NULL, 10);
-    int n = snprintf(number, sizeof number, "%06llu", (unsigned long long)unit);
+    int n = snprintf(number, sizeof number, "%0*llu", dlb_names_digits(n_units, DLB_UNIT_DIGITS),
+                     (unsigned long long)unit);
     return unit < n_units && strncmp(name + n_before, number, (size_t)n) == 0 &&
            strcmp(name + n_before + n, after) == 0;
 }

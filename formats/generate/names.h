@@ -31,8 +31,14 @@ bool dlb_names_made_folder(const char *name);
  */
 bool dlb_names_of_gen(const struct dlb_gen *gen, const char *name);
 
+/* Readers sort names byte by byte, so the numbers 0 to n - 1 have as many digits as the largest
+ * needs, and at least `least`. */
+int dlb_names_digits(uint64_t n, int least);
+
+enum { DLB_UNIT_DIGITS = 6 }; /* at least, of a unit's number */
+
 /* For formats whose units are files with a number: whether the name is `before`, the number of one
- * of n units with six digits or more, and `after`. */
+ * of n units, and `after`. */
 bool dlb_names_unit(const char *name, const char *before, const char *after, uint64_t n_units);
 
 #endif

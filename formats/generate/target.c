@@ -4,6 +4,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
+#include "formats/codec.h"
 #include "formats/format.h"
 #include "formats/generate/file.h"
 #include "formats/generate/listed.h"
@@ -22,25 +23,22 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* A new target must be empty, and its disk large enough. */
-static int check_fresh(const struct dlb_gen *gen, struct dlb_err *err)
+static bool compresses(const struct dlb_gen *gen)
 {
-    char foreign[64] = "";
+    const struct dlb_generator *generator = gen->format->generator;
+    return gen->codec->make_compresses || (generator->compresses && generator->compresses(gen));
+}
+
+/* How small compressed data get is not known: the disk may turn out to be full while gen writes. */
+static int check_space(const struct dlb_gen *gen, struct dlb_err *err)
+{
+    char needed[40], left_text[40];
     struct statvfs fs;
 
-    int rc = dlb_owned_check_fresh(gen->path, foreign, sizeof foreign, err);
-    if (rc == DLB_END)
-        return dlb_fail(err, DLB_ERR_TARGET_FOREIGN, gen->path, DLB_NO_OFFSET,
-                        "holds \"%s\", which gen did not write: choose an empty or new folder as "
-                        "dataset.path",
-                        foreign);
-    if (rc != DLB_OK)
-        return rc;
-    double need = (double)dlb_gen_total_bytes(gen);
-    if (statvfs(gen->path, &fs) != 0)
+    if (compresses(gen) || statvfs(gen->path, &fs) != 0)
         return DLB_OK;
+    double need = (double)dlb_gen_total_bytes(gen);
     double left = (double)fs.f_bavail * (double)fs.f_frsize;
-    char needed[40], left_text[40];
     if (need > left)
         return dlb_fail(err, DLB_ERR_NO_SPACE, gen->path, DLB_NO_OFFSET,
                         "the disk is full: the data set needs %s, %s are free; lower "
@@ -48,6 +46,20 @@ static int check_fresh(const struct dlb_gen *gen, struct dlb_err *err)
                         dlb_bytes_text((uint64_t)fmin(need, 0x1p63), needed, sizeof needed),
                         dlb_bytes_text((uint64_t)left, left_text, sizeof left_text));
     return DLB_OK;
+}
+
+/* A new target must be empty, and its disk large enough. */
+static int check_fresh(const struct dlb_gen *gen, struct dlb_err *err)
+{
+    char foreign[64] = "";
+
+    int rc = dlb_owned_check_fresh(gen->path, foreign, sizeof foreign, err);
+    if (rc == DLB_END)
+        return dlb_fail(err, DLB_ERR_TARGET_FOREIGN, gen->path, DLB_NO_OFFSET,
+                        "holds \"%s\", which gen did not write: choose an empty or new folder as "
+                        "dataset.path",
+                        foreign);
+    return rc == DLB_OK ? check_space(gen, err) : rc;
 }
 
 /* Behind a link gen would write to, and remove, what is somewhere else. */

@@ -41,6 +41,20 @@ static void forget(const struct verify *v, uint64_t number)
     (void)close(fd);
 }
 
+static int compare_label(const struct verify *v, const struct dlb_sample *sample,
+                         struct dlb_err *err)
+{
+    uint32_t made = dlb_gen_label(v->gen->opts, v->gen->format->generator->number(sample));
+
+    if (!sample->labelled || sample->label == made)
+        return DLB_OK;
+    return dlb_fail(err, DLB_ERR_READ_BACK_DIFFERS, sample->path ? sample->path : v->gen->path,
+                    sample->offset_bytes,
+                    "its label reads back as %u, and %u was written: remove the folder, generate "
+                    "again, and check this storage",
+                    sample->label, made);
+}
+
 static int compare(struct verify *v, const struct dlb_sample *sample, struct dlb_err *err)
 {
     const struct dlb_generator *generator = v->gen->format->generator;
@@ -60,7 +74,7 @@ static int compare(struct verify *v, const struct dlb_sample *sample, struct dlb
                         "generate again, and check this storage");
     v->n_bytes += field->len_bytes;
     v->n_checked++;
-    return DLB_OK;
+    return compare_label(v, sample, err);
 }
 
 static int check_shards(struct verify *v, struct dlb_err *err)

@@ -7,8 +7,8 @@
 #include "formats/dataset.h"
 #include "formats/generator.h"
 
-/* Compares the number of samples, and the bytes of up to 64 of them, with what the codec makes
- * again. The samples are evenly spread; of shards they are the first. They are read from the
+/* Compares the number of samples, and bytes and label of up to 64 of them, with what the codec
+ * makes again. The samples are evenly spread; of shards they are the first. They are read from the
  * storage: cached pages of their files are written and dropped first. *n_checked: how many samples
  * were compared, 0 for a format that makes its own. `ds` is open. DLB_E_FORMAT with the path of
  * what differs. */

@@ -14,11 +14,13 @@ static const char *const filter_names[] = {"none", "deflate",     "shuffle+defla
 
 static const struct dlb_opt opts[] = {
     {.key = "dataset",
+     .reads_only = true,
      .type = DLB_OPT_STRING,
      .offset = offsetof(struct dlb_hdf5_opts, dataset),
      .def = "",
      .help = "path of the data set inside the file, such as /train/images; empty: the largest one"},
     {.key = "label",
+     .reads_only = true,
      .type = DLB_OPT_STRING,
      .offset = offsetof(struct dlb_hdf5_opts, label),
      .def = "",
@@ -26,6 +28,7 @@ static const struct dlb_opt opts[] = {
          "path of a data set with a whole number for each sample; empty: label or labels beside "
          "the data, if it fits; none: no labels"},
     {.key = "allow_external",
+     .reads_only = true,
      .work = DLB_WORK_SAME,
      .type = DLB_OPT_BOOL,
      .offset = offsetof(struct dlb_hdf5_opts, allow_external),

@@ -19,12 +19,14 @@ struct lmdb_opts {
 
 static const struct dlb_opt opts[] = {
     {.key = "readahead",
+     .reads_only = true,
      .work = DLB_WORK_SAME,
      .type = DLB_OPT_BOOL,
      .offset = offsetof(struct lmdb_opts, readahead),
      .def = "false",
      .help = "let the kernel read ahead; training jobs that shuffle turn it off (MDB_NORDAHEAD)"},
     {.key = "prefix",
+     .reads_only = true,
      .type = DLB_OPT_STRING,
      .offset = offsetof(struct lmdb_opts, prefix),
      .def = "",

@@ -27,8 +27,14 @@ static int synthetic_open(void *state, const struct dlb_open *how, struct dlb_sh
         return dlb_fail(err, DLB_ERR_GENERATE_SIZE_UNFIT, NULL, DLB_NO_OFFSET,
                         "the synthetic format takes its size from generate.samples and "
                         "generate.sample_bytes");
-    uint64_t numbers[] = {(uint64_t)how->gen->samples, (uint64_t)how->gen->sample_bytes,
-                          (uint64_t)how->gen->classes};
+    uint64_t total_bytes,
+        numbers[] = {(uint64_t)how->gen->samples, (uint64_t)how->gen->sample_bytes,
+                     (uint64_t)how->gen->classes};
+    if (__builtin_mul_overflow(numbers[0], numbers[1], &total_bytes) || total_bytes > INT64_MAX)
+        return dlb_fail(err, DLB_ERR_GENERATE_SIZE_UNFIT, NULL, DLB_NO_OFFSET,
+                        "generate.samples = %llu times generate.sample_bytes = %llu are more bytes "
+                        "than 63 bits count: lower them",
+                        (unsigned long long)numbers[0], (unsigned long long)numbers[1]);
     ds->n_samples = numbers[0];
     ds->n_bytes = numbers[1];
     ds->n_classes = numbers[2] ? numbers[2] : 1;
@@ -36,7 +42,7 @@ static int synthetic_open(void *state, const struct dlb_open *how, struct dlb_sh
     if (!ds->zeros)
         return dlb_fail_memory(err, NULL, ds->n_bytes);
     *shape = (struct dlb_shape){.n_samples = ds->n_samples,
-                                .total_bytes = ds->n_samples * ds->n_bytes,
+                                .total_bytes = total_bytes,
                                 .max_sample_bytes = ds->n_bytes,
                                 .n_classes = (uint32_t)ds->n_classes,
                                 .id = dlb_hash64(numbers, sizeof numbers, 0)};

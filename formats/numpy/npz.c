@@ -15,6 +15,7 @@ enum { MAX_EXPANSION = 1032 };
 
 static const struct dlb_opt opts[] = {
     {.key = "array",
+     .reads_only = true,
      .type = DLB_OPT_STRING,
      .offset = offsetof(struct dlb_npz_opts, array),
      .def = "",

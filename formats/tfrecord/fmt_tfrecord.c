@@ -24,6 +24,7 @@ enum {
 
 static const struct dlb_opt opts[] = {
     {.key = "crc",
+     .reads_only = true,
      .work = DLB_WORK_SAME,
      .type = DLB_OPT_BOOL,
      .offset = offsetof(struct dlb_tfr_opts, crc),

@@ -98,7 +98,9 @@ int dlb_tfr_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_wo
     struct stat st;
     int rc = DLB_OK;
 
-    if (asprintf(&path, "%s/shard-%06llu.tfrecord", gen->path, (unsigned long long)unit) < 0)
+    if (asprintf(&path, "%s/shard-%0*llu.tfrecord", gen->path,
+                 dlb_names_digits(dlb_tfr_gen_units(gen), DLB_UNIT_DIGITS),
+                 (unsigned long long)unit) < 0)
         return dlb_fail_memory(err, gen->path, strlen(gen->path) + sizeof "/shard-000000.tfrecord");
     if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
         atomic_fetch_add(&worker->n_samples, n);

@@ -8,9 +8,9 @@
 #include "formats/generate/mark.h"
 
 #include "core/base/hash.h"
-#include "core/base/mapguard.h"
 #include "core/base/rng.h"
 #include "formats/codec.h"
+#include "formats/tokens/opened.h"
 #include "formats/tokens/tokens.h"
 #include "formats/tokens/windows.h"
 
@@ -19,18 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct opened {
-    int64_t handle;
-    struct dlb_map map;
-};
-
 struct tokens {
     const struct dlb_io *io;
     struct dlb_tokens_files files;
-    struct opened *opened; /* one for each file */
-    uint32_t n_opened;
-    int access;
-    size_t align_bytes; /* direct */
+    struct dlb_tokens_opened opened;
     size_t token_bytes, sample_bytes;
     uint64_t seq_len, seed;
 };
@@ -41,31 +33,6 @@ struct tokens_reader {
     uint8_t *bounce; /* aligned, for reads by O_DIRECT; made when needed */
     size_t bounce_bytes;
 };
-
-static int open_one(struct tokens *ds, const struct dlb_tokens_file *file, struct opened *opened,
-                    struct dlb_err *err)
-{
-    size_t align_bytes = 0;
-    int rc;
-
-    if (ds->access == DLB_ACCESS_DIRECT && !ds->io->open_direct)
-        return dlb_fail(err, DLB_ERR_DATASET_ACCESS_UNFIT, file->path, DLB_NO_OFFSET,
-                        "dataset.access = \"direct\": the byte source %s has no page cache to "
-                        "bypass",
-                        ds->io->name);
-    if (ds->access == DLB_ACCESS_DIRECT)
-        rc = ds->io->open_direct(file->path, &opened->handle, &align_bytes, err);
-    else
-        rc = ds->io->open(file->path, &opened->handle, err);
-    if (rc != DLB_OK)
-        return rc;
-    ds->n_opened++;
-    if (align_bytes > ds->align_bytes) /* files may lie on several disks */
-        ds->align_bytes = align_bytes;
-    return ds->access == DLB_ACCESS_MMAP ? dlb_map_open(&opened->map, ds->io, opened->handle,
-                                                        file->file_bytes, file->path, err)
-                                         : DLB_OK;
-}
 
 /* Samples share their first token with the one before, but for rows, which leave none. */
 static uint64_t n_left_tokens(const struct dlb_tokens_files *files)
@@ -116,7 +83,6 @@ static int tokens_open(void *state, const struct dlb_open *how, struct dlb_shape
     if (how->in_order && opts.sampling == DLB_TOKENS_AS_TRAINER)
         opts.sampling = DLB_TOKENS_CONTIGUOUS;
     ds->io = how->io;
-    ds->access = how->access;
     ds->seq_len = (uint64_t)opts.seq_len;
     ds->seed = (uint64_t)opts.seed;
     if (how->codec && !how->codec->identity && !how->codec->numbers)
@@ -133,25 +99,16 @@ static int tokens_open(void *state, const struct dlb_open *how, struct dlb_shape
     ds->token_bytes = dlb_element_bytes(ds->files.element);
     ds->sample_bytes = ds->files.sample_tokens * ds->token_bytes;
     fill_shape(ds, shape);
-    ds->opened = calloc(ds->files.n, sizeof *ds->opened);
-    if (!ds->opened)
-        return dlb_fail_memory(err, how->path, ds->files.n * sizeof *ds->opened);
-    for (uint32_t i = 0; rc == DLB_OK && i < ds->files.n; i++)
-        rc = open_one(ds, &ds->files.file[i], &ds->opened[i], err);
-    return rc;
+    return dlb_tokens_opened_make(&ds->opened, how->io, &ds->files, how->access, err);
 }
 
 static void tokens_close(void *state)
 {
     struct tokens *ds = state;
 
-    for (uint32_t i = 0; i < ds->n_opened; i++) {
-        dlb_map_close(&ds->opened[i].map);
-        ds->io->close(ds->opened[i].handle);
-    }
-    free(ds->opened);
+    dlb_tokens_opened_free(&ds->opened);
     dlb_tokens_free(&ds->files);
-    *ds = (struct tokens){.n_opened = 0};
+    *ds = (struct tokens){.io = NULL};
 }
 
 static int tokens_reader_open(void *rd, const void *ds, struct dlb_err *err)
@@ -183,7 +140,7 @@ static int fetch_direct(struct tokens_reader *reader, const struct dlb_tokens_fi
                         size_t *n_read, struct dlb_err *err)
 {
     const struct tokens *ds = reader->ds;
-    uint64_t align = ds->align_bytes, from = offset_bytes - offset_bytes % align;
+    uint64_t align = ds->opened.align_bytes, from = offset_bytes - offset_bytes % align;
     size_t skip = (size_t)(offset_bytes - from);
     size_t asked = (size_t)((skip + n_bytes + align - 1) / align * align);
     bool whole = asked == n_bytes && (uintptr_t)dst % align == 0;
@@ -210,20 +167,26 @@ static int fetch(struct tokens_reader *reader, uint32_t number, uint64_t offset_
                  size_t n_bytes, struct dlb_sample *out, struct dlb_err *err)
 {
     const struct tokens *ds = reader->ds;
-    const struct opened *opened = &ds->opened[number];
+    const struct dlb_map *map = dlb_tokens_opened_map(&ds->opened, number);
     const struct dlb_tokens_file *file = &ds->files.file[number];
     size_t n_read = n_bytes;
-    int rc;
+    int64_t handle = 0;
 
-    if (ds->access == DLB_ACCESS_MMAP) {
-        rc = dlb_map_copy(&opened->map, dst, offset_bytes, n_bytes, err);
-    } else if (ds->access == DLB_ACCESS_DIRECT) {
-        rc = fetch_direct(reader, file, opened->handle, offset_bytes, dst, n_bytes, &n_read, err);
+    if (map) {
+        out->io_bytes += n_read;
+        return dlb_map_copy(map, dst, offset_bytes, n_bytes, err);
+    }
+    int rc = dlb_tokens_opened_take(&ds->opened, number, &handle, err);
+    if (rc != DLB_OK)
+        return rc;
+    if (ds->opened.access == DLB_ACCESS_DIRECT) {
+        rc = fetch_direct(reader, file, handle, offset_bytes, dst, n_bytes, &n_read, err);
     } else {
-        rc = ds->io->pread(opened->handle, dst, n_bytes, offset_bytes, &n_read, file->path, err);
+        rc = ds->io->pread(handle, dst, n_bytes, offset_bytes, &n_read, file->path, err);
         if (rc == DLB_OK && n_read < n_bytes)
             rc = fail_changed(file, offset_bytes + n_read, err);
     }
+    dlb_tokens_opened_release(&ds->opened, number, handle);
     out->io_bytes += n_read;
     return rc;
 }
@@ -334,7 +297,7 @@ static uint32_t tokens_read_many(void *rd, const uint64_t *index, uint32_t n, ui
     const struct tokens *ds = ((struct tokens_reader *)rd)->ds;
     struct dlb_tokens_window window[DLB_TOKENS_AT_ONCE];
 
-    if (ds->access != DLB_ACCESS_MMAP || ds->files.layout == DLB_TOKENS_MEGATRON)
+    if (ds->opened.access != DLB_ACCESS_MMAP || ds->files.layout == DLB_TOKENS_MEGATRON)
         return 0;
     n = n < DLB_TOKENS_AT_ONCE ? n : DLB_TOKENS_AT_ONCE;
     for (uint32_t i = 0; i < n; i++) {
@@ -342,8 +305,10 @@ static uint32_t tokens_read_many(void *rd, const uint64_t *index, uint32_t n, ui
         const struct dlb_tokens_file *file = &ds->files.file[number];
         uint64_t first = first_token(ds, file, index[i]);
         window[i] =
-            (struct dlb_tokens_window){.map = &ds->opened[number].map,
+            (struct dlb_tokens_window){.map = dlb_tokens_opened_map(&ds->opened, number),
                                        .offset_bytes = file->data_at + first * ds->token_bytes};
+        if (!window[i].map)
+            return 0;
         label[i] = 0;
     }
     return dlb_tokens_copy(window, n, ds->sample_bytes, dst) ? n : 0;
@@ -371,10 +336,11 @@ static int tokens_locate(void *rd, uint64_t index, struct dlb_located *out, stru
 
     uint32_t number = file_of(&ds->files, index);
     const struct dlb_tokens_file *file = &ds->files.file[number];
-    struct dlb_extent extent = {.fd = ds->io->fd(ds->opened[number].handle),
-                                .dir_fd = DLB_IO_NO_DIR,
-                                .name = file->path,
-                                .align_bytes = (uint32_t)ds->align_bytes};
+    struct dlb_extent extent = {
+        .fd = number < ds->opened.n_kept ? ds->io->fd(ds->opened.kept[number].handle) : -1,
+        .dir_fd = DLB_IO_NO_DIR,
+        .name = file->path,
+        .align_bytes = (uint32_t)ds->opened.align_bytes};
 
     out->n = 0;
     out->plain = true;

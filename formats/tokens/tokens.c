@@ -29,6 +29,7 @@ static const struct dlb_opt opts[] = {
      .choices = dtype_names,
      .help = "type of the stored tokens; auto is what the file says, or u16 if it says nothing"},
     {.key = "sampling",
+     .reads_only = true,
      .type = DLB_OPT_CHOICE,
      .offset = offsetof(struct dlb_tokens_opts, sampling),
      .def = "auto",
@@ -46,6 +47,7 @@ static const struct dlb_opt opts[] = {
      .help = "tokens of a sample, without the one more that is its last target; rows of 2-D "
              "arrays keep their own length"},
     {.key = "seed",
+     .reads_only = true,
      .type = DLB_OPT_INT,
      .offset = offsetof(struct dlb_tokens_opts, seed),
      .min = 0,

@@ -291,6 +291,18 @@ static int write_unit(const struct dlb_gen *gen, const struct wanted *want, uint
     return rc;
 }
 
+/* Malloced; NULL when memory is short. */
+static char *unit_path(const struct dlb_gen *gen, uint64_t unit, const char *end)
+{
+    int n_digits = dlb_names_digits(dlb_tokens_gen_units(gen), DLB_UNIT_DIGITS);
+    char *path = NULL;
+
+    return asprintf(&path, "%s/tokens-%0*llu%s", gen->path, n_digits, (unsigned long long)unit,
+                    end) < 0
+               ? NULL
+               : path;
+}
+
 int dlb_tokens_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
                         struct dlb_err *err)
 {
@@ -302,9 +314,9 @@ int dlb_tokens_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen
     char *path = NULL, *idx = NULL;
     int rc = DLB_OK;
 
-    if (asprintf(&path, "%s/tokens-%06llu%s", gen->path, (unsigned long long)unit, end_of(&want)) <
-            0 ||
-        asprintf(&idx, "%s/tokens-%06llu.idx", gen->path, (unsigned long long)unit) < 0)
+    path = unit_path(gen, unit, end_of(&want));
+    idx = unit_path(gen, unit, ".idx");
+    if (!path || !idx)
         rc = dlb_fail_memory(err, gen->path, strlen(gen->path) + sizeof "/tokens-000000.bin");
     bool there = rc == DLB_OK && !gen->rewrite && is_there(path, size_of(&want, n_tokens)) &&
                  (!megatron || is_there(idx, 0));

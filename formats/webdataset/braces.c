@@ -48,7 +48,14 @@ static const char *closing(const char *open, uint32_t *n_commas)
     return NULL;
 }
 
-static bool read_number(const char **p, int64_t *value, int *width)
+/* As the shell: if one end of a range has a leading zero, all numbers are as wide as its longer
+ * end. */
+struct padding {
+    int width; /* of the longer end */
+    bool zeros;
+};
+
+static bool read_number(const char **p, int64_t *value, struct padding *padding)
 {
     char *end;
     const char *digits = *p + (**p == '-');
@@ -57,8 +64,9 @@ static bool read_number(const char **p, int64_t *value, int *width)
     if (n == 0 || n > MAX_DIGITS)
         return false;
     *value = strtoll(*p, &end, 10);
-    /* Leading zeros set the width of all numbers: {000..146}. */
-    *width = digits[0] == '0' && n > 1 ? (int)(end - *p) : 0;
+    if (end - *p > padding->width)
+        padding->width = (int)(end - *p);
+    padding->zeros |= digits[0] == '0' && n > 1;
     *p = end;
     return true;
 }
@@ -86,29 +94,29 @@ struct range {
     bool letters;
 };
 
-static bool read_end(const char **p, bool letter, int64_t *value, int *width)
+static bool read_end(const char **p, bool letter, int64_t *value, struct padding *padding)
 {
-    return letter ? read_letter(p, value) : read_number(p, value, width);
+    return letter ? read_letter(p, value) : read_number(p, value, padding);
 }
 
 static bool read_range(const char *p, const char *end, struct range *range)
 {
     int64_t step = 1;
-    int width[3] = {0};
+    struct padding padding = {0}, none = {0};
 
     range->letters = is_letter(*p);
-    if (!read_end(&p, range->letters, &range->from, &width[0]) || strncmp(p, "..", 2) != 0)
+    if (!read_end(&p, range->letters, &range->from, &padding) || strncmp(p, "..", 2) != 0)
         return false;
     p += 2;
-    if (!read_end(&p, range->letters, &range->to, &width[1]))
+    if (!read_end(&p, range->letters, &range->to, &padding))
         return false;
     if (strncmp(p, "..", 2) == 0) {
         p += 2;
-        if (!read_number(&p, &step, &width[2]) || step == 0)
+        if (!read_number(&p, &step, &none) || step == 0)
             return false;
     }
     range->step = (step < 0 ? -step : step) * (range->to < range->from ? -1 : 1);
-    range->width = width[0] > width[1] ? width[0] : width[1];
+    range->width = padding.zeros ? padding.width : 0;
     return p == end;
 }
 

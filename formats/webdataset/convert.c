@@ -6,6 +6,7 @@
 #include "core/base/mem.h"
 #include "formats/generate/file.h"
 #include "formats/generate/manifest.h"
+#include "formats/generate/names.h"
 #include "formats/webdataset/write.h"
 
 #include <errno.h>
@@ -32,14 +33,13 @@ int dlb_wds_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *e
 {
     struct dlb_wds_writer *writer = wr;
     const struct dlb_wds_opts *opts = how->opts;
-    uint64_t largest = how->from && how->from->n_samples ? how->from->n_samples - 1 : 0;
+    uint64_t n_samples = how->from ? how->from->n_samples : 0;
 
     *writer = (struct dlb_wds_writer){.fd = -1, .shard_samples = dlb_wds_writer_unit_samples(opts)};
     if (opts)
         writer->pack = (enum dlb_tar_pack)opts->compression;
-    writer->n_digits = snprintf(NULL, 0, "%" PRIu64, largest);
-    if (writer->n_digits < LEAST_DIGITS)
-        writer->n_digits = LEAST_DIGITS;
+    writer->n_shards = (n_samples + writer->shard_samples - 1) / writer->shard_samples;
+    writer->n_digits = dlb_names_digits(n_samples, LEAST_DIGITS);
     writer->n_classes = how->from ? how->from->n_classes : 0;
     writer->folder = dlb_mem_text(how->path);
     writer->list_folder = dlb_mem_text(how->aside ? how->aside : how->path);
@@ -51,7 +51,8 @@ int dlb_wds_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *e
 
 static int start_shard(struct dlb_wds_writer *writer, uint64_t number, struct dlb_err *err)
 {
-    char *path = dlb_mem_check(dlb_wds_shard_path(writer->folder, number, writer->pack));
+    char *path =
+        dlb_mem_check(dlb_wds_shard_path(writer->folder, number, writer->n_shards, writer->pack));
 
     writer->shard = (struct dlb_wds_shard){.path = path};
     writer->shard_number = number;

@@ -16,6 +16,7 @@ struct dlb_wds_writer {
     char *folder;
     char *list_folder; /* where the manifest is written */
     uint64_t shard_samples, n_samples, shard_number;
+    uint64_t n_shards; /* at most: samples may be left out */
     enum dlb_tar_pack pack;
     int n_digits;
     uint64_t n_classes;

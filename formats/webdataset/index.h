@@ -30,7 +30,7 @@ struct dlb_wds_where {
 };
 
 /* Adds the next member of the shard; `starts`: it is the first of a sample. DLB_E_FORMAT beyond the
- * index's limits: 65,535 field names, members of 256 TiB, shards of 2 TiB. */
+ * index's limits: 1,024 field names, members of 256 TiB, shards of 2 TiB. */
 int dlb_wds_index_add(struct dlb_wds_index *index, const struct dlb_tar_member *member,
                       const char *field_name, bool starts, const char *path, struct dlb_err *err);
 /* Completes the index, and frees memory that it does not need. */

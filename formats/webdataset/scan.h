@@ -3,8 +3,10 @@
  * Floor 2. Any thread. The rules are webdataset's (tariterators.py). A sample is a run of adjacent
  * members with the same key. The key is the path up to the first dot of the basename; the rest, in
  * lower case, is the field. Members without either, members below or named `__...__`, and members
- * that are not regular files are skipped. Members behind the end-of-archive mark are not read. A
- * field that occurs twice in a sample is an error. */
+ * that are not regular files are skipped. One exception: webdataset reads dir/.name.ext as
+ * the key "dir/" and the field "name.ext". Here such a member is skipped, as one without a key:
+ * archives of macOS hold dir/._name.ext beside each dir/name.ext. Members behind the end-of-archive
+ * mark are not read. A field that occurs twice in a sample is an error. */
 #ifndef DLB_FORMATS_WEBDATASET_SCAN_H
 #define DLB_FORMATS_WEBDATASET_SCAN_H
 

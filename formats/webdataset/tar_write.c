@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-enum { WRITE_BLOCK_BYTES = 1 << 20 };
+enum { WRITE_BLOCK_BYTES = 1 << 20, MAX_PIECE_BYTES = 1 << 30 };
 
 static la_ssize_t on_write(struct archive *archive, void *ctx, const void *data, size_t n_bytes)
 {
@@ -84,11 +84,26 @@ int dlb_tar_writer_open(struct dlb_tar_writer *writer, struct dlb_gen_file *file
     return DLB_OK;
 }
 
+/* libarchive takes less than 2 GiB in one call, and may take less than it was given. */
+static int write_data(struct dlb_tar_writer *writer, const uint8_t *data, size_t n_bytes,
+                      struct dlb_err *err)
+{
+    while (n_bytes > 0) {
+        size_t piece = n_bytes < MAX_PIECE_BYTES ? n_bytes : MAX_PIECE_BYTES;
+        la_ssize_t n = archive_write_data(writer->archive, data, piece);
+        if (n <= 0)
+            return fail_write(writer, err);
+        data += n;
+        n_bytes -= (size_t)n;
+    }
+    return DLB_OK;
+}
+
 int dlb_tar_writer_add(struct dlb_tar_writer *writer, const char *name, const void *data,
                        size_t n_bytes, struct dlb_err *err)
 {
     struct archive_entry *entry = archive_entry_new();
-    int rc = DLB_OK;
+    int rc;
 
     if (!entry)
         return dlb_fail(err, DLB_ERR_NOMEM, writer->path, DLB_NO_OFFSET,
@@ -98,9 +113,10 @@ int dlb_tar_writer_add(struct dlb_tar_writer *writer, const char *name, const vo
     archive_entry_set_perm(entry, 0644);
     archive_entry_set_size(entry, (la_int64_t)n_bytes);
     archive_entry_set_mtime(entry, 0, 0);
-    if (archive_write_header(writer->archive, entry) != ARCHIVE_OK ||
-        (n_bytes > 0 && archive_write_data(writer->archive, data, n_bytes) != (la_ssize_t)n_bytes))
+    if (archive_write_header(writer->archive, entry) != ARCHIVE_OK)
         rc = fail_write(writer, err);
+    else
+        rc = write_data(writer, data, n_bytes, err);
     archive_entry_free(entry);
     return rc;
 }

@@ -59,11 +59,14 @@ static enum dlb_tar_pack compression(const struct dlb_gen *gen)
 static const char *const ends[] = {
     [DLB_TAR_PLAIN] = ".tar", [DLB_TAR_GZ] = ".tar.gz", [DLB_TAR_ZST] = ".tar.zst"};
 
-char *dlb_wds_shard_path(const char *folder, uint64_t number, enum dlb_tar_pack pack)
+char *dlb_wds_shard_path(const char *folder, uint64_t number, uint64_t n_shards,
+                         enum dlb_tar_pack pack)
 {
+    int n_digits = dlb_names_digits(n_shards, DLB_UNIT_DIGITS);
     char *path = NULL;
 
-    return asprintf(&path, "%s/shard-%06llu%s", folder, (unsigned long long)number, ends[pack]) < 0
+    return asprintf(&path, "%s/shard-%0*llu%s", folder, n_digits, (unsigned long long)number,
+                    ends[pack]) < 0
                ? NULL
                : path;
 }
@@ -140,7 +143,7 @@ int dlb_wds_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_wo
 {
     uint64_t each = shard_samples(gen), first = unit * each, total = (uint64_t)gen->opts->samples;
     uint64_t n = total - first < each ? total - first : each;
-    char *path = dlb_wds_shard_path(gen->path, unit, compression(gen));
+    char *path = dlb_wds_shard_path(gen->path, unit, dlb_wds_gen_units(gen), compression(gen));
     struct dlb_gen_file file;
     struct stat st;
     int rc = DLB_OK;
@@ -178,7 +181,7 @@ int dlb_wds_gen_describe(const struct dlb_gen *gen, json_t *manifest, struct dlb
     json_t *all = dlb_json_made(json_object());
 
     for (uint32_t i = 0; i < n; i++)
-        shards[i].path = dlb_mem_check(dlb_wds_shard_path(gen->path, i, compression(gen)));
+        shards[i].path = dlb_mem_check(dlb_wds_shard_path(gen->path, i, n, compression(gen)));
     int rc = dlb_wds_scan(&dlb_io_posix, shards, n, NULL, err);
     for (uint32_t i = 0; rc == DLB_OK && i < n; i++) {
         if (shards[i].problem.status != DLB_OK) {

@@ -16,8 +16,9 @@ struct dlb_wds_opts {
 };
 extern const struct dlb_opt_group dlb_wds_group_opts;
 
-/* "folder/shard-000042.tar.zst", malloced; NULL when memory is short. */
-char *dlb_wds_shard_path(const char *folder, uint64_t number, enum dlb_tar_pack pack);
+/* "folder/shard-000042.tar.zst", one of n_shards; malloced; NULL when memory is short. */
+char *dlb_wds_shard_path(const char *folder, uint64_t number, uint64_t n_shards,
+                         enum dlb_tar_pack pack);
 /* Adds a shard's counts under its name to the manifest's "shards", where opening finds them:
  * file_bytes, samples, bytes, max_sample_bytes. */
 void dlb_wds_note_shard(json_t *shards, const struct dlb_wds_shard *shard);

@@ -20,4 +20,15 @@ for n in 63 64 127 254 300; do # folders beside the one that holds them
     expect_exit 0
 done
 
+# Fewer than files of tokens, too: by maps, and by many reads at once.
+run "$dlbench" gen --set dataset.path=tokens --set dataset.format=tokens --set dataset.codec=tokens --set generate.samples=300 \
+    --set tokens.seq_len=8 --set tokens.file_tokens=9
+expect_exit 0
+expect [ "$(find tokens -name 'tokens-*.bin' | wc -l)" -eq 300 ]
+for how in "--set dataset.access=mmap" "--set loader.io=auto"; do
+    run bash -c "ulimit -n 256; exec '$dlbench' run ${measured[*]} --set dataset.path=tokens --set dataset.format=tokens \
+        --set dataset.codec=tokens --set tokens.seq_len=8 $how --json"
+    expect_exit 0
+    expect_json "d['dataset']['samples'] == 300"
+done
 finish

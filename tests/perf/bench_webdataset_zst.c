@@ -22,7 +22,7 @@ enum { SHARDS = 16, SHARD_SAMPLES = 128 };
 static void write_shard(const struct dlb_spec *spec, uint32_t number)
 {
     const struct dlb_codec *codec = dlb_codec_by_name("zstd");
-    char *path = dlb_wds_shard_path(spec->dataset.path, number, DLB_TAR_ZST);
+    char *path = dlb_wds_shard_path(spec->dataset.path, number, SHARDS, DLB_TAR_ZST);
     struct dlb_unzstd unzstd = {.context = NULL};
     struct dlb_bytes frame = {.data = NULL};
     struct dlb_tar_writer writer;

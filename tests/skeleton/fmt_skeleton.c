@@ -21,7 +21,8 @@ enum { HEAD_BYTES = 24, LABEL_BYTES = 4, START_BYTES = 16 };
 static const char magic[] = "DLBSKEL1";
 
 /* Options. Another skeleton.field delivers other bytes. So the row leaves `work` at its default,
- * other work: no sweep takes the smaller field for the faster way. */
+ * other work: no sweep takes the smaller field for the faster way. gen writes the same for both
+ * fields, which reads_only says. */
 
 enum { FIELD_PAYLOAD, FIELD_START };
 static const char *const field_names[] = {"payload", "start", NULL};
@@ -32,6 +33,7 @@ struct skeleton_opts {
 
 static const struct dlb_opt opts[] = {
     {.key = "field",
+     .reads_only = true,
      .type = DLB_OPT_CHOICE,
      .offset = offsetof(struct skeleton_opts, field),
      .def = "payload",

@@ -79,7 +79,7 @@ static void images_are_the_same_on_either_side(void **state)
 /* RandomCrop covers all of the resized image, also where it is long. */
 static void random_crops_lie_all_over(void **state)
 {
-    uint32_t most_x = 0, least_x = UINT32_MAX;
+    uint64_t most_x = 0, least_x = UINT32_MAX;
 
     (void)state;
     for (uint64_t i = 0; i < 400; i++) {

@@ -25,17 +25,17 @@ struct loader {
 static const char *const pin_modes[] = {"direct", "thread", NULL};
 static const struct dlb_opt loader_opts[] = {
     {"num_workers", DLB_OPT_INT, offsetof(struct loader, num_workers), 0, 1024, "2", "workers", "h",
-     NULL, 0, 0, 0, false, false},
+     NULL, 0, 0, 0, false, false, false},
     {"pin_memory", DLB_OPT_BOOL, offsetof(struct loader, pin_memory), 0, 0, "true", NULL, "h", NULL,
-     0, 0, 0, false, false},
+     0, 0, 0, false, false, false},
     {"pin_mode", DLB_OPT_CHOICE, offsetof(struct loader, pin_mode), 0, 0, "thread", NULL, "h",
-     pin_modes, 0, 0, 0, false, false},
+     pin_modes, 0, 0, 0, false, false, false},
     {"sleep_us", DLB_OPT_FLOAT, offsetof(struct loader, sleep_us), 0, 1000, "0.5", "us", "h", NULL,
-     0, 0, 0, false, false},
+     0, 0, 0, false, false, false},
     {"buffer_bytes", DLB_OPT_BYTES, offsetof(struct loader, buffer_bytes), 4096, INT64_C(1) << 40,
-     "64 MiB", NULL, "h", NULL, 0, 0, 0, false, false},
+     "64 MiB", NULL, "h", NULL, 0, 0, 0, false, false, false},
     {"path", DLB_OPT_STRING, offsetof(struct loader, path), 0, 0, "data/x", NULL, "h", NULL, 0, 0,
-     0, false, false},
+     0, false, false, false},
     DLB_OPT_END};
 static const struct dlb_opt_group loader_group = {"loader", "Loader", loader_opts,
                                                   sizeof(struct loader)};
@@ -44,7 +44,8 @@ struct run {
     int64_t seed;
 };
 static const struct dlb_opt run_opts[] = {{"seed", DLB_OPT_INT, offsetof(struct run, seed), 0,
-                                           INT64_MAX, "7", NULL, "h", NULL, 0, 0, 0, false, false},
+                                           INT64_MAX, "7", NULL, "h", NULL, 0, 0, 0, false, false,
+                                           false},
                                           DLB_OPT_END};
 static const struct dlb_opt_group run_group = {"run", "Run", run_opts, sizeof(struct run)};
 static const struct dlb_opt_group *const groups[] = {&loader_group, &run_group, NULL};

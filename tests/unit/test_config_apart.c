@@ -13,7 +13,8 @@ struct run {
     int64_t seed;
 };
 static const struct dlb_opt opts[] = {{"seed", DLB_OPT_INT, offsetof(struct run, seed), 0,
-                                       INT64_MAX, "7", NULL, "h", NULL, 0, 0, 0, false, false},
+                                       INT64_MAX, "7", NULL, "h", NULL, 0, 0, 0, false, false,
+                                       false},
                                       DLB_OPT_END};
 static const struct dlb_opt_group run_group = {"run", "Run", opts, sizeof(struct run)};
 static const struct dlb_opt_group *const groups[] = {&run_group, NULL};

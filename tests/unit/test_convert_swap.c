@@ -62,18 +62,30 @@ static bool without_exchange(void)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+static const struct dlb_reader reader;
+static const struct dlb_format without_files = {.name = "source", .reader = &reader};
+
 /* In a child: a conversion to `dst`, stopped before the data are put in place. */
 static int convert(const char *word, bool stops)
 {
+    const struct dlb_format *files = dlb_format_by_name("files");
+    const struct dlb_dataset from = {.format = &without_files};
+    const struct dlb_convert_watch watch = {.left = left};
+    const struct dlb_convert how = {.from = &from,
+                                    .from_path = src,
+                                    .to = files,
+                                    .to_path = dst,
+                                    .overwrite = true,
+                                    .watch = &watch};
     struct dlb_convert_target target;
-    int rc = dlb_convert_target_open(&target, dst, src, true, left, NULL, &err);
+    int rc = dlb_convert_target_open(&target, &how, &err);
     if (rc == DLB_OK) {
         fill(target.inside, word);
         if (stops && (!without_exchange() || ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0))
             _exit(77);
         if (stops)
             (void)raise(SIGSTOP);
-        rc = dlb_convert_target_commit(&target, dlb_format_by_name("files"), &err);
+        rc = dlb_convert_target_commit(&target, files, &err);
     }
     dlb_convert_target_close(&target);
     return rc;

@@ -254,6 +254,46 @@ static void test_probe(void **state)
     assert_true(0 < other && other < folders && folders < images && images < 100);
 }
 
+static unsigned n_checks;
+
+int __real_dlb_headroom_check(uint64_t n_bytes, const char *path, const char *what,
+                              const char *advice, struct dlb_err *why);
+int __wrap_dlb_headroom_check(uint64_t n_bytes, const char *path, const char *what,
+                              const char *advice, struct dlb_err *why);
+
+int __wrap_dlb_headroom_check(uint64_t n_bytes, const char *path, const char *what,
+                              const char *advice, struct dlb_err *why)
+{
+    n_checks++;
+    return __real_dlb_headroom_check(n_bytes, path, what, advice, why);
+}
+
+/* Memory is looked at when a sample is larger than all before it. */
+static void test_memory_is_checked_once(void **state)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    static const unsigned sizes[] = {5000, 4000, 9000, 9000};
+    struct dlb_dataset ds;
+    struct dlb_sample sample = {0};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        folder_write(names[i], "x", 1);
+        assert_int_equal(truncate(folder_path(names[i]), sizes[i]), 0);
+    }
+    open_raw(&ds);
+    void *reader = dataset_reader(&ds);
+    n_checks = 0;
+    for (uint64_t i = 0; i < 12; i++) {
+        const struct dlb_dest none = {NULL, 0};
+        assert_int_equal(ds.format->reader->read(reader, i % 4, none, &sample, &err), DLB_OK);
+        assert_int_equal(sample.field[0].len_bytes, sizes[i % 4]);
+    }
+    assert_int_equal(n_checks, 2);
+    dataset_reader_free(&ds, reader);
+    dlb_dataset_close(&ds);
+}
+
 int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
@@ -267,6 +307,7 @@ int main(void)
         IN_FOLDER(test_many_folders),
         IN_FOLDER(test_id_follows_content),
         IN_FOLDER(test_probe),
+        IN_FOLDER(test_memory_is_checked_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 #include "formats/generate/generate.h"
 #include "formats/generate/manifest.h"
 #include "formats/generate/mark.h"
+#include "formats/generate/target.h"
+#include "formats/webdataset/write.h"
 #include "tests/support/dataset.h"
 #include "tests/support/gen_target.h"
 
@@ -292,6 +294,27 @@ static void test_too_large_for_the_disk(void **state)
     assert_false(folder_has("data/" DLB_INCOMPLETE_MARK));
 }
 
+/* Nobody knows beforehand how small compressed data get. */
+static void test_large_before_compression(void **state)
+{
+    static const char *const pairs[][2] = {{"files", "zstd"}, {"webdataset", "raw"}};
+    const struct dlb_wds_opts gz = {.shard_samples = 1000, .compression = DLB_TAR_GZ};
+    struct dlb_gen_target open;
+    struct generation g;
+
+    for (size_t i = 0; i < 2; i++) {
+        if (!is_built(pairs[i][0], pairs[i][1]))
+            continue;
+        generation_set(&g, pairs[i][0], pairs[i][1], target, INT64_C(1000000000), INT64_C(1) << 40);
+        g.gen.format_opts = i == 1 ? &gz : NULL;
+        assert_int_equal(dlb_gen_target_open(&open, &g.gen, &g.err), DLB_OK);
+        dlb_gen_target_close(&open);
+        assert_true(folder_has("data/" DLB_INCOMPLETE_MARK));
+        assert_int_equal(folder_remove(state), 0);
+        assert_int_equal(make_target(state), 0);
+    }
+}
+
 static bool say(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY);
@@ -406,6 +429,7 @@ int main(void)
         IN_FOLDER(test_two_at_once),
         IN_FOLDER(test_progress_and_cancel),
         IN_FOLDER(test_too_large_for_the_disk),
+        IN_FOLDER(test_large_before_compression),
         IN_FOLDER(test_disk_full),
         IN_FOLDER(test_unwritable),
         IN_FOLDER(test_odd_when_files_are_lost),

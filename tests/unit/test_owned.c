@@ -80,6 +80,8 @@ static void test_units(void **state)
     assert_true(dlb_names_unit("shard-000000.tar", "shard-", ".tar", 12));
     assert_true(dlb_names_unit("shard-000011.tar", "shard-", ".tar", 12));
     assert_true(dlb_names_unit("shard-1234567.tar", "shard-", ".tar", 1234568));
+    assert_true(dlb_names_unit("shard-0000012.tar", "shard-", ".tar", 1234568));
+    assert_false(dlb_names_unit("shard-000012.tar", "shard-", ".tar", 1234568));
     for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++)
         if (dlb_names_unit(unfit[i], "shard-", ".tar", 12))
             fail_msg("\"%s\" should not fit", unfit[i]);

@@ -37,6 +37,37 @@ static void test_null_source(void **state)
     dlb_dataset_close(&ds);
 }
 
+/* The bytes of all samples are a number that results can hold. */
+static void test_total_bytes(void **state)
+{
+    static const struct {
+        int64_t samples, sample_bytes;
+        bool fits;
+    } cases[] = {{INT64_C(1000000000000), 1 << 20, true},
+                 {INT64_C(1000000000000), 10000000, false},
+                 {INT64_C(1000000000000), 1 << 25, false}};
+    struct dlb_err err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct dlb_generate_opts gen = {
+            .samples = cases[i].samples, .sample_bytes = cases[i].sample_bytes, .classes = 5};
+        const struct dlb_dataset_opts opts = {.format =
+                                                  dataset_place(dlb_format_names, "synthetic")};
+        const struct dlb_transform_opts transform = {.size = 224};
+        struct dlb_dataset ds;
+        int rc = dlb_dataset_open(&ds, &opts, &transform, &gen, NULL, &err);
+        assert_int_equal(rc, cases[i].fits ? DLB_OK : DLB_E_CONFIG);
+        if (rc != DLB_OK) {
+            assert_int_equal(err.code, DLB_ERR_GENERATE_SIZE_UNFIT);
+            continue;
+        }
+        assert_true(ds.shape.total_bytes ==
+                    (uint64_t)cases[i].samples * (uint64_t)cases[i].sample_bytes);
+        dlb_dataset_close(&ds);
+    }
+}
+
 static void test_refusals(void **state)
 {
     struct dlb_dataset ds;
@@ -97,9 +128,8 @@ static void test_registries(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_null_source),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_missing_modules_say_so),
+        cmocka_unit_test(test_null_source), cmocka_unit_test(test_total_bytes),
+        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_missing_modules_say_so),
         cmocka_unit_test(test_registries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,9 @@
 #include "tests/support/folder.h"
 #include "tests/support/tokens.h"
 
+#include <stdio.h>
+#include <sys/resource.h>
+
 enum { T = 8, N = 1000, CUT_AT = 3 * 4096 + 6 };
 
 /* Any windows of several files, as single reads give them; not by pread. */
@@ -77,12 +80,69 @@ static void many_of_a_cut_file(void **state)
     }
 }
 
+/* All samples of `d`, whose files hold the tokens 0 to N - 1, and where they are read from. */
+static void read_all(const struct tokens_set *opened, uint64_t n_files, bool direct)
+{
+    struct tokens_set set = *opened;
+    const struct dlb_reader *reader = set.ds.format->reader;
+    const uint64_t each = (N - 1) / T;
+
+    for (uint64_t i = 0; i < n_files * each; i += i % each == 0 ? each - 1 : 1) {
+        struct dlb_extent extent = {.fd = 0};
+        struct dlb_located located = {.extent = &extent, .cap = 1};
+        assert_int_equal(tokens_read_one(&set, i), DLB_OK);
+        assert_int_equal(tokens_count(&set), T + 1);
+        assert_int_equal(tokens_of(&set, 0), i % each * T);
+        assert_int_equal(reader->locate(set.reader, i, &located, &set.err), DLB_OK);
+        assert_int_equal(extent.fd < 0, i / each >= 48); /* three quarters of 64 */
+        assert_int_equal(extent.align_bytes > 0, direct);
+        assert_int_equal(extent.offset_bytes, i % each * T * 2);
+    }
+}
+
+static void more_files_than_descriptors(void **state)
+{
+    enum { N_FILES = 80 };
+    static const int accesses[] = {DLB_ACCESS_MMAP, DLB_ACCESS_PREAD, DLB_ACCESS_DIRECT};
+    const struct dlb_tokens_opts opts = {.seq_len = T, .sampling = DLB_TOKENS_CONTIGUOUS};
+    struct rlimit old, low;
+    char name[32];
+
+    (void)state;
+    folder_sub("d");
+    for (int i = 0; i < N_FILES; i++) {
+        (void)snprintf(name, sizeof name, "d/%02d.bin", i);
+        tokens_write(name, NULL, 0, 0, N, 2);
+    }
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    low = (struct rlimit){64, old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    for (size_t k = 0; k < sizeof accesses / sizeof *accesses; k++) {
+        const uint64_t index[2][2] = {{0, 1}, {1, 79 * ((N - 1) / T)}};
+        struct tokens_set set;
+        uint8_t there[2 * (T + 1) * 2];
+        uint32_t label[2];
+        int rc = tokens_open_as(&set, "d", "raw", accesses[k], opts);
+        if (rc != DLB_OK && accesses[k] == DLB_ACCESS_DIRECT)
+            continue; /* this file system has none */
+        assert_int_equal(rc, DLB_OK);
+        const struct dlb_reader *reader = set.ds.format->reader;
+        read_all(&set, N_FILES, accesses[k] == DLB_ACCESS_DIRECT);
+        bool maps = accesses[k] == DLB_ACCESS_MMAP;
+        assert_int_equal(reader->read_many(set.reader, index[0], 2, there, label), maps ? 2 : 0);
+        assert_int_equal(reader->read_many(set.reader, index[1], 2, there, label), 0);
+        tokens_close_set(&set);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
         TEST(many_at_once),
         TEST(many_of_a_cut_file),
+        TEST(more_files_than_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,6 +231,24 @@ static void test_center_crop(void **state)
     assert_false(crop.flip);
 }
 
+/* A resized side beyond 32 bits. */
+static void test_long_image(void **state)
+{
+    struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
+
+    (void)state;
+    struct dlb_crop_resized crop = dlb_crop_center(1000000, 1, 4096);
+    assert_true(crop.width == 4681 * UINT64_C(1000000));
+    assert_true(crop.height == 4681);
+    assert_true(crop.x == (crop.width - 4096) / 2);
+    assert_true(crop.y == 292); /* round(292.5) to even */
+    crop = dlb_crop_random(1, 1000000, 4096, &rng);
+    assert_true(crop.width == 4681);
+    assert_true(crop.height == 4681 * UINT64_C(1000000));
+    assert_true(crop.y <= crop.height - 4096);
+    assert_true(crop.x <= 4681 - 4096);
+}
+
 static void test_room(void **state)
 {
     struct dlb_transform_opts opts = {.crop = DLB_CROP_CENTER, .size = 8};
@@ -262,10 +280,15 @@ static void test_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resampling_is_exact), cmocka_unit_test(test_scaled_decode),
-        cmocka_unit_test(test_whole_decode),        cmocka_unit_test(test_floats),
-        cmocka_unit_test(test_flip_mirrors),        cmocka_unit_test(test_random_resized_crop),
-        cmocka_unit_test(test_center_crop),         cmocka_unit_test(test_room),
+        cmocka_unit_test(test_resampling_is_exact),
+        cmocka_unit_test(test_scaled_decode),
+        cmocka_unit_test(test_whole_decode),
+        cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_flip_mirrors),
+        cmocka_unit_test(test_random_resized_crop),
+        cmocka_unit_test(test_center_crop),
+        cmocka_unit_test(test_long_image),
+        cmocka_unit_test(test_room),
     };
     if (jpeg_codec()->missing)
         return 77;

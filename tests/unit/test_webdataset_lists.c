@@ -30,6 +30,17 @@ static void test_braces(void **state)
     expect("{000..003}.tar", "000.tar 001.tar 002.tar 003.tar");
     expect("x{8..11}", "x8 x9 x10 x11");
     expect("x{08..11}", "x08 x09 x10 x11");
+    /* As bash prints them: with a leading zero in either, the longer end is the width. */
+    expect("{01..100..33}", "001 034 067 100");
+    expect("{1..010..4}", "001 005 009");
+    expect("{98..0100}", "0098 0099 0100");
+    expect("{-5..010..5}", "-05 000 005 010");
+    expect("{-01..3..2}", "-01 001 003");
+    expect("{0..-010..5}", "0000 -005 -010");
+    expect("{-05..100..50}", "-05 045 095");
+    expect("{0..10..05}", "0 5 10");
+    expect("{-0..2}", "0 1 2");
+    expect("{5..-5..5}", "5 0 -5");
     expect("x{3..1}", "x3 x2 x1");
     expect("x{0..10..4}", "x0 x4 x8");
     expect("x{10..0..5}", "x10 x5 x0");

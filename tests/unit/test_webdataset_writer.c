@@ -1,10 +1,14 @@
 /* formats/webdataset/convert: samples of other formats become shards that read back unchanged. */
 #include "formats/generate/manifest.h"
 #include "formats/webdataset/tar.h"
+#include "formats/webdataset/tar_write.h"
 #include "formats/webdataset/write.h"
 #include "tests/support/dataset.h"
 #include "tests/support/folder.h"
 #include "tests/support/tarball.h"
+
+#include <limits.h>
+#include <sys/mman.h>
 
 static void *writer_new(const struct dlb_format *format)
 {
@@ -132,10 +136,37 @@ static void test_refused(void **state)
     free(wr);
 }
 
+#ifdef DLB_HAVE_LIBARCHIVE
+
+/* More than libarchive takes in one call. The pages are all the page of zeros, and go nowhere. */
+static void test_large_field(void **state)
+{
+    const size_t n = (size_t)INT_MAX + 4096;
+    struct dlb_tar_writer writer;
+
+    (void)state;
+    void *data = mmap(NULL, n, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_ptr_not_equal(data, MAP_FAILED);
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    assert_int_equal(dlb_tar_writer_open(&writer, NULL, fd, "null", DLB_TAR_PLAIN, &err), DLB_OK);
+    assert_int_equal(dlb_tar_writer_add(&writer, "0.bin", data, n, &err), DLB_OK);
+    assert_int_equal(dlb_tar_writer_add(&writer, "1.bin", data, 0, &err), DLB_OK);
+    assert_int_equal(dlb_tar_writer_close(&writer, &err), DLB_OK);
+    dlb_tar_writer_abandon(&writer);
+    (void)close(fd);
+    (void)munmap(data, n);
+}
+
+#endif
+
 int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
-    const struct CMUnitTest tests[] = {IN_FOLDER(test_round_trip), IN_FOLDER(test_refused)};
+    const struct CMUnitTest tests[] = {
+#ifdef DLB_HAVE_LIBARCHIVE
+        cmocka_unit_test(test_large_field),
+#endif
+        IN_FOLDER(test_round_trip), IN_FOLDER(test_refused)};
     if (dlb_format_by_name("webdataset")->missing)
         return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
