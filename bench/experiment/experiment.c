@@ -329,9 +329,9 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     if (written == DLB_E_CANCELLED) /* the result that was there is kept; dlb_conclude() says why */
         code = DLB_EXIT_OK;
     bool ended = !ran && !x->results.interrupted && (!written || written == DLB_E_CANCELLED);
-    if (ended || !dlb_result_is_unfinished(&x->folder))
+    if (ended)
         dlb_result_end_journal(&x->folder);
-    else if (!x->results.interrupted)
+    else if (!dlb_result_end_empty_journal(&x->folder) && !x->results.interrupted)
         dlb_result_say_resume(&x->folder, x->args, x->scenario->name);
     dlb_result_print(doc, written ? NULL : x->folder.written, x->args);
     (void)fflush(stdout);

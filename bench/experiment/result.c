@@ -307,6 +307,17 @@ void dlb_result_end_journal(const struct dlb_result_folder *folder)
     (void)unlinkat(folder->lock_fd, DLB_JOURNAL_NAME, 0);
 }
 
+bool dlb_result_end_empty_journal(const struct dlb_result_folder *folder)
+{
+    struct dlb_contents there;
+    struct dlb_err ignored;
+    if (dlb_contents_of(folder->lock_fd, folder->path, &there, &ignored) || there.unfinished)
+        return false;
+    if (there.journal)
+        dlb_result_end_journal(folder);
+    return true;
+}
+
 void dlb_result_close(const struct dlb_result_folder *folder)
 {
     dlb_mem_at_exhaustion(NULL, NULL);
@@ -406,18 +417,13 @@ int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environmen
     return dlb_result_write(folder->path, &old, environment, doc, &folder->spared, err);
 }
 
-bool dlb_result_is_unfinished(const struct dlb_result_folder *folder)
-{
-    struct dlb_contents there;
-    struct dlb_err ignored;
-    return dlb_contents_of(folder->lock_fd, folder->path, &there, &ignored) == DLB_OK &&
-           there.unfinished;
-}
-
 void dlb_result_say_resume(const struct dlb_result_folder *folder, const struct dlb_args *args,
                            const char *verb)
 {
-    if (!dlb_result_is_unfinished(folder) || !dlb_contents_is_at(folder->lock_fd, folder->path))
+    struct dlb_contents there;
+    struct dlb_err ignored;
+    bool looked = dlb_contents_of(folder->lock_fd, folder->path, &there, &ignored) == DLB_OK;
+    if ((looked && !there.unfinished) || !dlb_contents_is_at(folder->lock_fd, folder->path))
         return;
     char *path = dlb_shell_word(folder->path);
     if (args->measures) { /* the journal has A's configuration alone */
