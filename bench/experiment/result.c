@@ -351,13 +351,14 @@ void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc)
         (void)dlb_result_write_part(folder->path, doc, &ignored);
 }
 
-/* Opens and locks the folder, and marks it as being written to; -1: it holds what is not ours, a
- * result other than that of an interrupted run of this name, or another process writes there. */
+/* Opens and locks the folder, and marks it as being written to; -1, and errno: it holds what is not
+ * ours, a result other than that of an interrupted run of this name, another process writes there
+ * (EWOULDBLOCK), or it cannot be written to. */
 static int claim_aside(const char *folder, bool made, const char *run_name)
 {
     struct dlb_contents there;
     struct dlb_err ignored;
-    int fd;
+    int fd, code;
     enum dlb_claim claim = dlb_contents_claim(folder, O_NOFOLLOW, &fd);
     if (claim >= DLB_CLAIM_UNLOCKED && dlb_contents_of(fd, folder, &there, &ignored) == DLB_OK &&
         !there.foreign && !there.unfit &&
@@ -367,9 +368,25 @@ static int claim_aside(const char *folder, bool made, const char *run_name)
         if (dlb_scratch_make(fd, made))
             return fd;
     }
+    code = errno;
     if (fd >= 0)
         (void)close(fd);
+    errno = code;
     return -1;
+}
+
+/* The same of a folder that is made where it is not there; -1, and EEXIST: the name is taken. */
+static int make_aside(const char *folder, const char *run_name)
+{
+    bool made = mkdir(folder, 0777) == 0;
+    if (!made && errno != EEXIST)
+        return -1;
+    int fd = claim_aside(folder, made, run_name);
+    int code = made && errno != EWOULDBLOCK ? errno : EEXIST;
+    if (fd < 0 && made)
+        (void)rmdir(folder);
+    errno = code;
+    return fd;
 }
 
 /* Writes all files to a folder beside the earlier result: to NAME.partial, or to the first of
@@ -385,10 +402,9 @@ static int write_aside(struct dlb_result_folder *folder, const json_t *environme
         if (n < 0 || (size_t)n >= sizeof(aside))
             return dlb_fail(err, DLB_ERR_RESULT_PATH, folder->path, DLB_NO_OFFSET,
                             "the path is too long");
-        bool made = mkdir(aside, 0777) == 0;
-        if (!made && (errno != EEXIST || i > NAMES_TRIED))
+        fd = make_aside(aside, name);
+        if (fd < 0 && (errno != EEXIST || i > NAMES_TRIED))
             return dlb_fail_errno(err, aside, DLB_NO_OFFSET, "cannot make the folder");
-        fd = claim_aside(aside, made, name);
         (void)snprintf(number, sizeof(number), "-%d", i);
     }
     memcpy(folder->written, aside, sizeof(folder->written));
