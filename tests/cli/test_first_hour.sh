@@ -101,6 +101,15 @@ run "$dlbench" init d --write "$name/it's.toml"
 sed -n 's/.*next: dlbench \(.*\)/exec "$1" \1 --dry-run/p' "$err" >offered
 run bash -c '. ./offered' - "$dlbench"
 expect_exit 0
+# Below a folder whose name is not UTF-8 the path is that which was given.
+latin=$'caf\xe9'
+mkdir "$latin"
+cp -r d "$latin/d"
+run env -C "$latin/d" "$dlbench" init .
+expect_exit 0
+expect_out '^path = "\."$'
+run env -C "$latin" "$dlbench" d --dry-run
+expect_exit 0
 expect_error E_INSPECT_EMPTY_FOLDER 3 "$dlbench" inspect "'none"
 sed -n 's/.*`dlbench \(gen .*\)`.*/exec "$1" \1 --set dataset.codec=raw --set generate.samples=4/p' "$err" >offered
 run bash -c '. ./offered' - "$dlbench"
