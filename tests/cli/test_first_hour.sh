@@ -39,6 +39,9 @@ expect grep -q '^mine = 1$' mine.toml
 ln -s nowhere link.toml
 expect_error E_TARGET_EXISTS 2 "$dlbench" init d --write link.toml
 expect [ -L link.toml ]
+ln -s my.toml mine-too.toml
+expect_error E_TARGET_FOREIGN 2 "$dlbench" init d --write mine-too.toml --overwrite
+expect [ -L mine-too.toml ]
 expect_error E_NOT_A_FOLDER 3 "$dlbench" init d --write mine.toml/below.toml # no folder, so that nothing exists there
 expect_error E_USAGE_FLAG_VALUE 2 "$dlbench" init d --write ''
 expect_error E_NOT_FOUND 3 "$dlbench" init missing --write other.toml
