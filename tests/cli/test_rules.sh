@@ -87,6 +87,7 @@ expect_error E_RULE_FIGURE 2 "$dlbench" run "${slow[@]}" --run-name never --fail
 expect_error E_RULE_FIGURE 2 "$dlbench" sweep "${slow[@]}" --run-name never --fail-on 'accelerators<2'
 expect_error E_EXPORT_PATH 2 "$dlbench" run "${slow[@]}" --run-name never --junit no/such/folder.xml
 expect_error E_EXPORT_PATH 2 "$dlbench" run "${slow[@]}" --run-name never --junit results
+expect_error E_EXPORT_PATH 2 "$dlbench" run "${slow[@]}" --run-name never --junit "$(printf '%0252d' 1)"
 expect_no_file results/never
 
 # --- a file that is no earlier export stays, whatever flag names it; nothing is measured
