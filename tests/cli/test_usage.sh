@@ -126,6 +126,8 @@ head -c 100000 bomb.toml >deep.toml
 expect_error E_CONFIG_TOO_LARGE 2 "$dlbench" sweep --config deep.toml
 expect_err '^dlbench: deep\.toml'
 
+expect_error E_USAGE_FLAG_VALUE 2 "$dlbench" sweep --config ''
+
 # The schema has each key of the help, with its range, and each configuration that ships fits it.
 run "$dlbench" schema
 expect_exit 0
