@@ -243,8 +243,11 @@ static int name_folder(const char *dir, char results[PATH_MAX], struct dlb_resul
                         n_path > 0 ? "the path is too long" : "the path is empty: name a folder");
     if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
         char real[PATH_MAX];
-        if (!realpath(path, real) || !strcmp(real, "/"))
+        if (!realpath(path, real))
             return dlb_fail_errno(err, dir, DLB_NO_OFFSET, "cannot find the result's folder");
+        if (strcmp(real, "/") == 0)
+            return dlb_fail(err, DLB_ERR_RESUME_NOTHING, dir, DLB_NO_OFFSET,
+                            "is the root folder, which is no result's");
         return name_folder(real, results, out, err);
     }
     memcpy(out->path, path, sizeof(path));
