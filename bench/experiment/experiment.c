@@ -357,6 +357,10 @@ static int dry_run(struct experiment *x, struct dlb_err *err)
     int rc = dlb_together_meet(x->team, x->args->cfg, &x->nodes, err);
     if (!rc)
         rc = dlb_subject_spec(x->args->cfg, x->scenario, &x->subject, err);
+    if (!rc)
+        rc = dlb_rules_check(x->args, err);
+    if (!rc)
+        rc = dlb_result_may_open(x->args, err);
     dlb_catch_interrupts();
     if (!rc)
         rc = ask(x, NULL, err);

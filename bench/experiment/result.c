@@ -228,6 +228,24 @@ int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_re
     return rc ? rc : make_scratch(out, err);
 }
 
+int dlb_result_may_open(const struct dlb_args *args, struct dlb_err *err)
+{
+    struct dlb_result_folder there = {.lock_fd = -1};
+    if (!args->run_name)
+        return DLB_OK;
+    int rc = dlb_result_join(there.path, args->results_dir, args->run_name, err);
+    if (rc)
+        return rc;
+    enum dlb_claim claim = dlb_contents_claim(there.path, 0, &there.lock_fd);
+    if (claim == DLB_CLAIM_NONE)
+        return errno == ENOENT ? DLB_OK
+                               : dlb_fail_errno(err, there.path, DLB_NO_OFFSET,
+                                                "cannot open the result's folder");
+    rc = check_contents(&there, args->overwrite, err);
+    (void)close(there.lock_fd);
+    return rc;
+}
+
 /* Divides the path that --resume names: the folder of results, and the name of this one. */
 static int name_folder(const char *dir, char results[PATH_MAX], struct dlb_result_folder *out,
                        struct dlb_err *err)

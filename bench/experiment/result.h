@@ -39,6 +39,10 @@ struct dlb_result_folder {
 int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_result_folder *out,
                     struct dlb_err *err);
 
+/* Whether dlb_result_open would take the folder that the user named, by what it holds; its errors.
+ * Makes and removes nothing. */
+int dlb_result_may_open(const struct dlb_args *args, struct dlb_err *err);
+
 /* Opens the folder of a run that did not end, to go on with it: the folder's own path, as --resume
  * names it. DLB_ERR_RESUME_NOTHING where it holds no journal. out->replaces:
  * there is a summary, which may be the run's own. Else as dlb_result_open. */
