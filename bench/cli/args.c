@@ -201,6 +201,7 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
         return dlb_installed_load(out->cfg, value, err);
     case FLAG_RESULTS:
         out->results_dir = value;
+        out->results_named = true;
         break;
     case FLAG_RUN_NAME:
         out->run_name = value;
@@ -379,10 +380,10 @@ int dlb_args_parse(const struct dlb_verb *verb, int argc, char **argv, struct dl
     if (status == DLB_OK)
         status = pass(verb, argc, argv, PHASE_OPTIONS, out, err);
     if (status == DLB_OK && out->resume &&
-        (out->run_name || out->overwrite || out->dry_run || out->trace))
+        (out->results_named || out->run_name || out->overwrite || out->dry_run || out->trace))
         return dlb_fail(err, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, "--resume", DLB_NO_OFFSET,
-                        "%s: --resume names the folder of a run that has begun: leave --run-name, "
-                        "--overwrite, --dry-run and --trace out",
+                        "%s: --resume names the folder of a run that has begun: leave --results, "
+                        "--run-name, --overwrite, --dry-run and --trace out",
                         verb->name);
     if (status == DLB_OK)
         status = check_rules(verb, out, err);

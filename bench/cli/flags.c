@@ -29,8 +29,8 @@ const struct dlb_flag dlb_flags[] = {
                             "txt (all as text) or prometheus instead of the usual text",
                             NULL},
     [FLAG_COMPARE_FORMAT] = {"format", "FORMAT", DLB_FLAG_COMPARE,
-                             "print html (a page, with A and B in it), json or txt instead of the "
-                             "usual text",
+                             "print html (a page, with A and B in it), md (Markdown), json or txt "
+                             "instead of the usual text",
                              NULL},
     [FLAG_PROMETHEUS] =
         {"prometheus", "FILE", DLB_FLAG_REPORT,

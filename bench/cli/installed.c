@@ -45,6 +45,9 @@ static bool is_installed(const char *name, char *path, size_t n_path)
 int dlb_installed_load(struct dlb_config *cfg, const char *name, struct dlb_err *err)
 {
     char path[PATH_MAX];
+    if (!*name)
+        return dlb_fail(err, DLB_ERR_USAGE_FLAG_VALUE, NULL, DLB_NO_OFFSET,
+                        "a configuration has an empty name: name a file");
     if (!is_installed(name, path, sizeof path))
         return dlb_config_load(cfg, name, err);
     dlb_say(stderr, "dlbench: note: there is no %s here; the installed %s is taken", name, path);

@@ -32,6 +32,10 @@ int dlb_own_file_may(const char *path, const char *mark, bool overwrite, struct 
     if (!overwrite)
         return dlb_fail(err, DLB_ERR_TARGET_EXISTS, path, DLB_NO_OFFSET,
                         "--write: exists already: give another name, or --overwrite");
+    if (!S_ISREG(st.st_mode))
+        return dlb_fail(err, DLB_ERR_TARGET_FOREIGN, path, DLB_NO_OFFSET,
+                        "--write: is no regular file, so --overwrite does not replace it: give "
+                        "another name");
     if (!is_ours(path, mark))
         return dlb_fail(err, DLB_ERR_TARGET_FOREIGN, path, DLB_NO_OFFSET,
                         "--write: does not begin with \"%s\", so --overwrite does not replace it: "

@@ -10,7 +10,8 @@
 #include <stddef.h>
 
 /* `mark` is how each file of the verb begins: "# dlbench VERB: ". TARGET_EXISTS if there is a file,
- * unless `overwrite`; TARGET_FOREIGN if it does not begin with the mark. */
+ * unless `overwrite`; TARGET_FOREIGN if it does not begin with the mark, or is no regular file:
+ * a link is the user's, whatever it leads to. */
 int dlb_own_file_may(const char *path, const char *mark, bool overwrite, struct dlb_err *err);
 
 /* Asks that again, and writes the file whole or not at all. */

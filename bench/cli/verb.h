@@ -57,6 +57,7 @@ struct dlb_args {
     struct dlb_config *cfg;  /* with the file and every --set applied; owned by main */
     const char *config_path; /* or NULL */
     const char *results_dir; /* "results" by default */
+    bool results_named;      /* the user gave it */
     const char *run_name;    /* or NULL: the verb chooses */
     const char *resume;      /* a result's folder, or NULL */
     const char *path;        /* positional, or NULL */

@@ -37,8 +37,6 @@ static int conclude_cells(const struct dlb_conclude *how, const struct dlb_judge
         dlb_say(stderr, "dlbench: %s: %s%s",
                 n_failed > 1 ? "every cell failed, the first with" : "the run failed", cell->reason,
                 code);
-        if (how->results->interrupted)
-            return DLB_EXIT_INTERRUPTED;
         return cell->error == DLB_E_CONFIG || cell->error == DLB_E_MISSING ? DLB_EXIT_USAGE
                                                                            : DLB_EXIT_FAILED;
     }
@@ -53,13 +51,13 @@ int dlb_conclude(const struct dlb_conclude *how, const struct dlb_judgement *j)
     uint32_t n_lost = dlb_results_n_untold(how->results, j);
     char code[64];
     int failed = conclude_cells(how, j);
-    if (failed)
-        return failed;
     if (how->results->interrupted) {
         dlb_result_say_interrupted(how->folder);
         dlb_result_say_resume(how->folder, how->args, how->scenario->name);
         return DLB_EXIT_INTERRUPTED;
     }
+    if (failed)
+        return failed;
     if (n_lost > 0 && dlb_judged_count(j, DLB_CELL_FAILED) == 0)
         dlb_say(stderr,
                 "dlbench: partial: %u process%s beside the cells' own failed; the notes of the "

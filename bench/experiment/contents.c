@@ -48,17 +48,27 @@ struct result_files {
 };
 
 /* Of a journal the first line is enough, and it may be long. */
-static void read_journal(int folder, int i, struct result_files *out)
+static int read_journal(int folder, const char *path, int i, struct result_files *out,
+                        struct dlb_err *err)
 {
     bool one = true;
     struct stat st;
     int fd = (int)TEMP_FAILURE_RETRY(openat(
         folder, dlb_result_names[i], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (fd < 0)
-        return;
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "opening");
     out->ours[i] = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && dlb_journal_looks(fd, &one);
     out->unfinished = out->ours[i] && !one;
     (void)close(fd);
+    return DLB_OK;
+}
+
+/* A file that is not there any more, or that this user may not read, is not one that dlbench
+ * wrote. */
+static bool is_error(const struct dlb_err *err)
+{
+    return err->code == DLB_ERR_IO || err->code == DLB_ERR_FILE_TOO_LARGE ||
+           err->code == DLB_ERR_TOO_MANY_FILES || err->status == DLB_E_NOMEM;
 }
 
 /* Files with other content, and anything that is not a regular file, belong to the user. A file
@@ -73,17 +83,12 @@ static int read_own(int folder, const char *path, int i, json_t **summary, struc
     int n = snprintf(full, sizeof(full), "%s/%s", path, dlb_result_names[i]);
     if (!out->there[i] || !S_ISREG(st.st_mode) || n < 0 || (size_t)n >= sizeof(full))
         return DLB_OK;
-    if (strcmp(dlb_result_names[i], DLB_JOURNAL_NAME) == 0) {
-        read_journal(folder, i, out);
-        return DLB_OK;
-    }
-    int rc = dlb_read_file_at(folder, dlb_result_names[i], full, DLB_SUMMARY_MAX_BYTES, &text,
-                              &n_bytes, err);
-    if (rc)
-        return err->code == DLB_ERR_IO || err->code == DLB_ERR_FILE_TOO_LARGE ||
-                       err->status == DLB_E_NOMEM
-                   ? rc
-                   : DLB_OK;
+    bool is_journal = strcmp(dlb_result_names[i], DLB_JOURNAL_NAME) == 0;
+    int rc = is_journal ? read_journal(folder, full, i, out, err)
+                        : dlb_read_file_at(folder, dlb_result_names[i], full, DLB_SUMMARY_MAX_BYTES,
+                                           &text, &n_bytes, err);
+    if (rc || is_journal)
+        return rc && is_error(err) ? rc : DLB_OK;
     if (i == 0)
         *summary = dlb_summary_recognise(text, n_bytes);
     out->ours[i] = i == 0   ? *summary != NULL

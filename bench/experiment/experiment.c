@@ -329,9 +329,9 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     if (written == DLB_E_CANCELLED) /* the result that was there is kept; dlb_conclude() says why */
         code = DLB_EXIT_OK;
     bool ended = !ran && !x->results.interrupted && (!written || written == DLB_E_CANCELLED);
-    if (ended || !dlb_result_is_unfinished(&x->folder))
+    if (ended)
         dlb_result_end_journal(&x->folder);
-    else if (!x->results.interrupted)
+    else if (!dlb_result_end_empty_journal(&x->folder) && !x->results.interrupted)
         dlb_result_say_resume(&x->folder, x->args, x->scenario->name);
     dlb_result_print(doc, written ? NULL : x->folder.written, x->args);
     (void)fflush(stdout);
@@ -357,6 +357,10 @@ static int dry_run(struct experiment *x, struct dlb_err *err)
     int rc = dlb_together_meet(x->team, x->args->cfg, &x->nodes, err);
     if (!rc)
         rc = dlb_subject_spec(x->args->cfg, x->scenario, &x->subject, err);
+    if (!rc)
+        rc = dlb_rules_check(x->args, err);
+    if (!rc)
+        rc = dlb_result_may_open(x->args, err);
     dlb_catch_interrupts();
     if (!rc)
         rc = ask(x, NULL, err);

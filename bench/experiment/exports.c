@@ -8,6 +8,7 @@
 #include "reports/traceml.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,15 @@ static const char *name_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Whether the name is short enough, also with what dlb_write_file_atomic adds to it. */
+static bool name_fits(const char *path, const char *folder)
+{
+    long most = pathconf(folder, _PC_NAME_MAX);
+    int n_added = snprintf(NULL, 0, ".%ld.tmp", (long)getpid());
+    return (most < 0 || strlen(name_of(path)) + (size_t)n_added <= (size_t)most) &&
+           strlen(path) + (size_t)n_added < PATH_MAX;
+}
+
 /* A new file in a folder that is there, or an earlier export, which is replaced. A link or a device
  * such as /dev/stdout would be replaced, too, and nobody wants that. */
 static int check(const struct export *as, const char *path, struct dlb_err *err)
@@ -81,7 +91,7 @@ static int check(const struct export *as, const char *path, struct dlb_err *err)
     char *folder = folder_of(path);
     bool is_there = lstat(path, &st) == 0;
     bool fits = is_there ? S_ISREG(st.st_mode) : errno == ENOENT && path[0];
-    bool can = fits && access(folder, W_OK | X_OK) == 0;
+    bool can = fits && access(folder, W_OK | X_OK) == 0 && name_fits(path, folder);
     free(folder);
     if (!can)
         return dlb_fail(err, DLB_ERR_EXPORT_PATH, path, DLB_NO_OFFSET,

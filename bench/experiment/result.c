@@ -228,6 +228,24 @@ int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_re
     return rc ? rc : make_scratch(out, err);
 }
 
+int dlb_result_may_open(const struct dlb_args *args, struct dlb_err *err)
+{
+    struct dlb_result_folder there = {.lock_fd = -1};
+    if (!args->run_name)
+        return DLB_OK;
+    int rc = dlb_result_join(there.path, args->results_dir, args->run_name, err);
+    if (rc)
+        return rc;
+    enum dlb_claim claim = dlb_contents_claim(there.path, 0, &there.lock_fd);
+    if (claim == DLB_CLAIM_NONE)
+        return errno == ENOENT ? DLB_OK
+                               : dlb_fail_errno(err, there.path, DLB_NO_OFFSET,
+                                                "cannot open the result's folder");
+    rc = check_contents(&there, args->overwrite, err);
+    (void)close(there.lock_fd);
+    return rc;
+}
+
 /* Divides the path that --resume names: the folder of results, and the name of this one. */
 static int name_folder(const char *dir, char results[PATH_MAX], struct dlb_result_folder *out,
                        struct dlb_err *err)
@@ -243,8 +261,11 @@ static int name_folder(const char *dir, char results[PATH_MAX], struct dlb_resul
                         n_path > 0 ? "the path is too long" : "the path is empty: name a folder");
     if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
         char real[PATH_MAX];
-        if (!realpath(path, real) || !strcmp(real, "/"))
+        if (!realpath(path, real))
             return dlb_fail_errno(err, dir, DLB_NO_OFFSET, "cannot find the result's folder");
+        if (strcmp(real, "/") == 0)
+            return dlb_fail(err, DLB_ERR_RESUME_NOTHING, dir, DLB_NO_OFFSET,
+                            "is the root folder, which is no result's");
         return name_folder(real, results, out, err);
     }
     memcpy(out->path, path, sizeof(path));
@@ -307,6 +328,17 @@ void dlb_result_end_journal(const struct dlb_result_folder *folder)
     (void)unlinkat(folder->lock_fd, DLB_JOURNAL_NAME, 0);
 }
 
+bool dlb_result_end_empty_journal(const struct dlb_result_folder *folder)
+{
+    struct dlb_contents there;
+    struct dlb_err ignored;
+    if (dlb_contents_of(folder->lock_fd, folder->path, &there, &ignored) || there.unfinished)
+        return false;
+    if (there.journal)
+        dlb_result_end_journal(folder);
+    return true;
+}
+
 void dlb_result_close(const struct dlb_result_folder *folder)
 {
     dlb_mem_at_exhaustion(NULL, NULL);
@@ -340,13 +372,14 @@ void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc)
         (void)dlb_result_write_part(folder->path, doc, &ignored);
 }
 
-/* Opens and locks the folder, and marks it as being written to; -1: it holds what is not ours, a
- * result other than that of an interrupted run of this name, or another process writes there. */
+/* Opens and locks the folder, and marks it as being written to; -1, and errno: it holds what is not
+ * ours, a result other than that of an interrupted run of this name, another process writes there
+ * (EWOULDBLOCK), or it cannot be written to. */
 static int claim_aside(const char *folder, bool made, const char *run_name)
 {
     struct dlb_contents there;
     struct dlb_err ignored;
-    int fd;
+    int fd, code;
     enum dlb_claim claim = dlb_contents_claim(folder, O_NOFOLLOW, &fd);
     if (claim >= DLB_CLAIM_UNLOCKED && dlb_contents_of(fd, folder, &there, &ignored) == DLB_OK &&
         !there.foreign && !there.unfit &&
@@ -356,9 +389,25 @@ static int claim_aside(const char *folder, bool made, const char *run_name)
         if (dlb_scratch_make(fd, made))
             return fd;
     }
+    code = errno;
     if (fd >= 0)
         (void)close(fd);
+    errno = code;
     return -1;
+}
+
+/* The same of a folder that is made where it is not there; -1, and EEXIST: the name is taken. */
+static int make_aside(const char *folder, const char *run_name)
+{
+    bool made = mkdir(folder, 0777) == 0;
+    if (!made && errno != EEXIST)
+        return -1;
+    int fd = claim_aside(folder, made, run_name);
+    int code = made && errno != EWOULDBLOCK ? errno : EEXIST;
+    if (fd < 0 && made)
+        (void)rmdir(folder);
+    errno = code;
+    return fd;
 }
 
 /* Writes all files to a folder beside the earlier result: to NAME.partial, or to the first of
@@ -374,10 +423,9 @@ static int write_aside(struct dlb_result_folder *folder, const json_t *environme
         if (n < 0 || (size_t)n >= sizeof(aside))
             return dlb_fail(err, DLB_ERR_RESULT_PATH, folder->path, DLB_NO_OFFSET,
                             "the path is too long");
-        bool made = mkdir(aside, 0777) == 0;
-        if (!made && (errno != EEXIST || i > NAMES_TRIED))
+        fd = make_aside(aside, name);
+        if (fd < 0 && (errno != EEXIST || i > NAMES_TRIED))
             return dlb_fail_errno(err, aside, DLB_NO_OFFSET, "cannot make the folder");
-        fd = claim_aside(aside, made, name);
         (void)snprintf(number, sizeof(number), "-%d", i);
     }
     memcpy(folder->written, aside, sizeof(folder->written));
@@ -406,18 +454,13 @@ int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environmen
     return dlb_result_write(folder->path, &old, environment, doc, &folder->spared, err);
 }
 
-bool dlb_result_is_unfinished(const struct dlb_result_folder *folder)
-{
-    struct dlb_contents there;
-    struct dlb_err ignored;
-    return dlb_contents_of(folder->lock_fd, folder->path, &there, &ignored) == DLB_OK &&
-           there.unfinished;
-}
-
 void dlb_result_say_resume(const struct dlb_result_folder *folder, const struct dlb_args *args,
                            const char *verb)
 {
-    if (!dlb_result_is_unfinished(folder) || !dlb_contents_is_at(folder->lock_fd, folder->path))
+    struct dlb_contents there;
+    struct dlb_err ignored;
+    bool looked = dlb_contents_of(folder->lock_fd, folder->path, &there, &ignored) == DLB_OK;
+    if ((looked && !there.unfinished) || !dlb_contents_is_at(folder->lock_fd, folder->path))
         return;
     char *path = dlb_shell_word(folder->path);
     if (args->measures) { /* the journal has A's configuration alone */

@@ -39,6 +39,10 @@ struct dlb_result_folder {
 int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_result_folder *out,
                     struct dlb_err *err);
 
+/* Whether dlb_result_open would take the folder that the user named, by what it holds; its errors.
+ * Makes and removes nothing. */
+int dlb_result_may_open(const struct dlb_args *args, struct dlb_err *err);
+
 /* Opens the folder of a run that did not end, to go on with it: the folder's own path, as --resume
  * names it. DLB_ERR_RESUME_NOTHING where it holds no journal. out->replaces:
  * there is a summary, which may be the run's own. Else as dlb_result_open. */
@@ -51,10 +55,11 @@ int dlb_result_journal(const struct dlb_result_folder *folder, char path[PATH_MA
 /* Removes the journal: the run has ended, and its result is written. */
 void dlb_result_end_journal(const struct dlb_result_folder *folder);
 
-/* Whether the journal has a repetition. */
-bool dlb_result_is_unfinished(const struct dlb_result_folder *folder);
+/* Removes the journal of a run that did not end if it has no repetition. False: it has one, or the
+ * folder cannot be examined; the journal stays. */
+bool dlb_result_end_empty_journal(const struct dlb_result_folder *folder);
 
-/* Prints on stderr how to go on with the run, if it measured anything. */
+/* Prints on stderr how to go on with the run, unless its journal has no repetition. */
 void dlb_result_say_resume(const struct dlb_result_folder *folder, const struct dlb_args *args,
                            const char *verb);
 

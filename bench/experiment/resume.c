@@ -213,6 +213,27 @@ static int check_ranks(const struct dlb_resume *resume, struct dlb_err *err)
                     (unsigned long long)then, resume->n_ranks);
 }
 
+/* Whether it is what dlb_config_said makes. */
+static bool is_said(const json_t *asked)
+{
+    const json_t *one;
+    size_t i;
+    bool is = json_is_array(asked);
+    json_array_foreach(asked, i, one) {
+        is = is && json_is_string(json_object_get(one, "key")) && json_object_get(one, "value");
+    }
+    return is;
+}
+
+static int check_asked(const struct dlb_resume *resume, struct dlb_err *err)
+{
+    const json_t *b = json_object_get(resume->head, "asked_b");
+    if (is_said(json_object_get(resume->head, "asked")) && (!b || is_said(b)))
+        return DLB_OK;
+    return dlb_fail(err, DLB_ERR_JOURNAL_DAMAGED, resume->journal.path, 0,
+                    "the journal's first record does not hold the run's configuration");
+}
+
 static int check_head(struct dlb_resume *resume, const char *command, struct dlb_err *err)
 {
     const char *wrote = dlb_json_text(resume->head, "command");
@@ -227,7 +248,8 @@ static int check_head(struct dlb_resume *resume, const char *command, struct dlb
     bool other = differs(json_object_get(resume->head, parts[0].key), now, &parts[0],
                          resume->journal.path, err);
     json_decref(now);
-    return other ? dlb_failed(err) : check_ranks(resume, err);
+    int rc = other ? dlb_failed(err) : check_ranks(resume, err);
+    return rc ? rc : check_asked(resume, err);
 }
 
 int dlb_resume_open(struct dlb_resume *resume, struct dlb_result_folder *folder,

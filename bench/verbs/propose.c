@@ -109,11 +109,13 @@ static bool stays_cached(const struct dlb_inspected *in)
            (double)in->shape.total_bytes < CACHED_FRAC * (double)available;
 }
 
+/* As it was given where a folder above it has a name that no configuration can hold. */
 static void put_path(json_t *flat, const char *path)
 {
     char whole[PATH_MAX];
+    json_t *text = realpath(path, whole) ? json_string(whole) : NULL; /* NULL: it is not UTF-8 */
 
-    dlb_json_put(flat, "dataset.path", json_string(realpath(path, whole) ? whole : path));
+    dlb_json_put(flat, "dataset.path", text ? text : json_string(path));
 }
 
 static json_t *list_of(const char *text)

@@ -28,7 +28,8 @@ uint64_t dlb_propose_frames(const struct dlb_inspected *in);
 
 /* For batches of `batch` samples: a flat object {"section.key": value}, in the order of the
  * configuration's sections, with the lists of the sweep under "sweep.". device.step_ms is left out
- * where it is not known. New reference. */
+ * where it is not known. dataset.path is absolute, or as given where the absolute path is not
+ * UTF-8; `path` itself is. New reference. */
 json_t *dlb_propose(const char *path, const struct dlb_inspected *in, uint64_t batch);
 
 /* Why the key has its value, for a comment; "" where nothing is to be said. Borrowed from `text`.

@@ -213,20 +213,53 @@ static int measure_both(const struct dlb_args *args, struct dlb_err *err)
     return code;
 }
 
+/* A flag that does nothing here. */
+struct idle_flag {
+    const char *name;
+    bool given;
+};
+
+static int refuse_idle(const struct idle_flag *flags, const char *why, struct dlb_err *err)
+{
+    for (; flags->name; flags++)
+        if (flags->given)
+            return dlb_fail(err, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, flags->name, DLB_NO_OFFSET,
+                            "%s", why);
+    return DLB_OK;
+}
+
+static int check_flags(const struct dlb_args *args, struct dlb_err *err)
+{
+    const struct idle_flag stored[] = {
+        {"--resume", args->resume != NULL},
+        {"--results", args->results_named},
+        {"--run-name", args->run_name != NULL},
+        {"--overwrite", args->overwrite},
+        {"--drop-caches", dlb_config_has(args->cfg, "run.drop_caches")},
+        {NULL, false},
+    };
+    const struct idle_flag measured[] = {
+        {"--format", args->format != NULL},
+        {"--also-a", args->n_also[0] > 0},
+        {"--also-b", args->n_also[1] > 0},
+        {NULL, false},
+    };
+    if (args->measures)
+        return refuse_idle(measured,
+                           "compare --run: measures A and B, which are configurations, and its "
+                           "result's folder has the page, report.html",
+                           err);
+    return refuse_idle(stored,
+                       "compare: measures and keeps nothing without --run: results that are there "
+                       "are compared at once",
+                       err);
+}
+
 static int run(const struct dlb_args *args)
 {
     struct dlb_err err;
-    if (args->resume && !args->measures) {
-        (void)dlb_fail(&err, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, "--resume", DLB_NO_OFFSET,
-                       "compare: results that are there are compared at once; --resume is for "
-                       "`dlbench compare --run A.toml B.toml`");
+    if (check_flags(args, &err))
         return dlb_print_err(&err);
-    }
-    if (args->format && args->measures) {
-        (void)dlb_fail(&err, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, "--format", DLB_NO_OFFSET,
-                       "compare --run: its result's folder has the page, report.html");
-        return dlb_print_err(&err);
-    }
     if (args->n_beside == 1)
         return args->measures ? measure_both(args, &err) : compare_stored(args, &err);
     (void)dlb_fail(

@@ -90,8 +90,12 @@ static int write_prometheus(const char *path, const struct loaded *results, stru
 
 static int check_rules(const struct dlb_args *args, struct dlb_err *err)
 {
-    if (args->n_rules > 0 && args->n_beside > 0)
-        return dlb_fail(err, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, "--fail-on", DLB_NO_OFFSET,
+    const char *flag = args->n_rules > 0 ? "--fail-on"
+                       : args->strict    ? "--strict"
+                       : args->junit     ? "--junit"
+                                         : NULL;
+    if (flag && args->n_beside > 0)
+        return dlb_fail(err, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, flag, DLB_NO_OFFSET,
                         "report: rules judge one result; `dlbench compare` judges a change");
     return dlb_rules_check(args, err);
 }

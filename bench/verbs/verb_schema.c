@@ -54,8 +54,11 @@ static json_t *value_schema(const struct dlb_opt *opt)
         put_text(schema, "type", "string");
         dlb_json_put(schema, "maxLength", dlb_json_made(json_integer(DLB_OPT_STRING_CAP - 1)));
         break;
-    case DLB_OPT_TABLE:
+    case DLB_OPT_TABLE: /* of single values and lists of them */
         put_text(schema, "type", "object");
+        dlb_json_put(schema, "additionalProperties",
+                     dlb_json_made(json_pack("{s:[s, s, s, s]}", "type", "string", "number",
+                                             "boolean", "array")));
         break;
     }
     return schema;
@@ -69,16 +72,27 @@ static json_t *key_schema(const struct dlb_opt *opt)
     (void)snprintf(text, sizeof text, "%s (%s)", opt->help,
                    dlb_help_value_text(opt, value, sizeof value));
     put_text(schema, "description", text);
-    if (dlb_opt_from_text(opt, opt->key, opt->def, "", &def, &ignored) == DLB_OK)
+    if (opt->type != DLB_OPT_TABLE &&
+        dlb_opt_from_text(opt, opt->key, opt->def, "", &def, &ignored) == DLB_OK)
         dlb_json_put(schema, "default", def);
     return schema;
 }
 
-/* The list of values that a sweep tries. */
+static json_t *array_of(json_t *items)
+{
+    return dlb_json_made(
+        json_pack("{s:s, s:o, s:i}", "type", "array", "items", items, "minItems", 1));
+}
+
+/* The list of values that a sweep tries; of a table, a list for each of its names. */
 static json_t *list_schema(const struct dlb_opt *opt)
 {
-    json_t *schema = dlb_json_made(
-        json_pack("{s:s, s:o, s:i}", "type", "array", "items", value_schema(opt), "minItems", 1));
+    json_t *schema;
+    if (opt->type == DLB_OPT_TABLE)
+        schema = dlb_json_made(json_pack("{s:s, s:o}", "type", "object", "additionalProperties",
+                                         array_of(dlb_json_made(json_object()))));
+    else
+        schema = array_of(value_schema(opt));
     put_text(schema, "description", opt->help);
     return schema;
 }

@@ -107,7 +107,8 @@ static _Noreturn void child(const struct dlb_apart *how, int fd, pid_t parent)
     dlb_mem_at_exhaustion(NULL, NULL);
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
-        (void)signal(fatal[i], SIG_DFL);
+        if (fatal[i] != SIGHUP || !dlb_signal_is_ignored(SIGHUP)) /* nohup's */
+            (void)signal(fatal[i], SIG_DFL);
     if (how->sandboxed)
         (void)dlb_sandbox_reader(); /* `dlbench doctor` says what it returns */
     sign_fd = how->most_signs ? fd : -1;

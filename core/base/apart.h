@@ -26,7 +26,7 @@ struct dlb_apart {
     const char *who;   /* "libhdf5": what may crash */
     const char *doing; /* NULL: "opening it" */
     /* Runs in the child. Fatal signals have their default action there, except SIGBUS, which
-     * guarded maps catch. */
+     * guarded maps catch, and SIGHUP where it is ignored, as under nohup. */
     int (*work)(void *ctx, struct dlb_err *err);
     /* Runs in both processes after the work succeeded: calls dlb_pass for each part of the
      * result, in the same order. False: a part could not be passed, or makes no sense. The parent

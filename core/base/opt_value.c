@@ -307,12 +307,12 @@ static int number_from_text(const struct dlb_opt *opt, const char *key, const ch
     errno = 0;
     long long whole = is_int ? strtoll(text, &end, 10) : 0;
     double real = is_int ? 0.0 : strtod(text, &end);
-    bool too_big = errno == ERANGE && (is_int || isinf(real));
-    if (end == text || *end != '\0')
+    bool lost = errno == ERANGE && (is_int || isinf(real) || real == 0);
+    if (end == text || *end != '\0' || strpbrk(text, "xX")) /* strtod takes 0x10 */
         return dlb_fail(err, DLB_ERR_CONFIG_WRONG_TYPE, origin, DLB_NO_OFFSET,
                         "%s wants %s, not %s%.*s%s", key, wanted_text(opt), quote(text),
                         DLB_CUT(text, 40), quote(text));
-    if (too_big)
+    if (lost)
         return out_of_range(opt, key, text, origin, err);
     if (is_int)
         return check_int(opt, key, (int64_t)whole, origin, out, err);

@@ -41,16 +41,26 @@ static bool read_stat(const char *pid, uint64_t field[N_FIELDS])
     return at != NULL;
 }
 
-static void add_reads(const char *pid, struct dlb_os_process *out)
+static bool lives(const char *pid)
 {
     char path[64];
-    uint64_t n = 0;
+
+    (void)snprintf(path, sizeof path, "/proc/%.20s", pid);
+    return access(path, F_OK) == 0;
+}
+
+/* A kernel may not count what is read, and another user's processes may not be looked at. */
+static void add_reads(const char *pid, struct dlb_os_process *out)
+{
+    struct dlb_os_process one = {.read_chars = DLB_NOT_MEASURED,
+                                 .read_device_bytes = DLB_NOT_MEASURED};
+    char path[64];
 
     (void)snprintf(path, sizeof path, "/proc/%.20s/io", pid);
-    if (dlb_procfs_field(path, "rchar:", &n))
-        out->read_chars += n;
-    if (dlb_procfs_field(path, "read_bytes:", &n))
-        out->read_device_bytes += n;
+    bool read = dlb_procfs_field(path, "rchar:", &one.read_chars) &&
+                dlb_procfs_field(path, "read_bytes:", &one.read_device_bytes);
+    if (read || lives(pid))
+        dlb_os_process_add(out, &one);
 }
 
 static uint64_t pss_of(const char *pid)

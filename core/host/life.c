@@ -21,8 +21,11 @@ static bool take_ticks(const char *task, uint64_t *life)
     for (int word = 2; at && word < 14; word++)
         at = strchr(at + 1, ' ');
     char *end = NULL;
-    *life += at ? strtoull(at, &end, 10) + strtoull(end, &end, 10) : 0;
-    return at != NULL;
+    if (!at)
+        return false;
+    *life += strtoull(at, &end, 10);
+    *life += strtoull(end, &end, 10);
+    return true;
 }
 
 /* Nanoseconds on a CPU, where the kernel counts them; else ticks. */

@@ -1,6 +1,8 @@
 #include "core/host/membw.h"
 
 #include "core/base/clock.h"
+#include "core/base/json.h"
+#include "core/host/osacct.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -12,7 +14,7 @@
 /* Four times one core's share of the last-level cache on most machines. */
 #define BUFFER_BYTES ((size_t)32 << 20)
 #define RUN_NS (100 * DLB_NS_PER_MS)
-enum { MAX_THREADS = 256 };
+enum { MAX_THREADS = 256, MEMORY_SHARE = 4 }; /* a quarter of what is available, at most */
 
 struct copier {
     pthread_t id;
@@ -45,11 +47,19 @@ static void *copy(void *arg)
     return NULL;
 }
 
+static bool memory_is_short(uint32_t n_threads)
+{
+    uint64_t available = dlb_os_mem_available_bytes();
+    return available != DLB_NOT_MEASURED &&
+           available / MEMORY_SHARE < (uint64_t)n_threads * 2 * BUFFER_BYTES;
+}
+
 double dlb_memory_bytes_per_s(uint32_t n_threads)
 {
     uint32_t n = n_threads < MAX_THREADS ? n_threads : MAX_THREADS, n_started = 0;
-    struct copier *copiers = calloc(n ? n : 1, sizeof(*copiers));
+    struct copier *copiers = memory_is_short(n) ? NULL : calloc(n ? n : 1, sizeof(*copiers));
     atomic_bool stop = false;
+    bool all = copiers && n > 0;
     double sum = 0;
 
     while (copiers && n_started < n) {
@@ -58,12 +68,15 @@ double dlb_memory_bytes_per_s(uint32_t n_threads)
             break;
         n_started++;
     }
-    (void)dlb_sleep_until_ns(dlb_now_ns() + RUN_NS);
+    all = all && n_started == n;
+    if (all)
+        (void)dlb_sleep_until_ns(dlb_now_ns() + RUN_NS);
     atomic_store(&stop, true);
     for (uint32_t i = 0; i < n_started; i++) {
         (void)pthread_join(copiers[i].id, NULL);
+        all = all && copiers[i].bytes_per_s > 0;
         sum += copiers[i].bytes_per_s;
     }
     free(copiers);
-    return sum > 0 ? sum : (double)NAN;
+    return all ? sum : (double)NAN;
 }

@@ -16,7 +16,7 @@
 
 #define LEAST_INTERVAL_NS (20 * UINT64_C(1000000))
 #define COST 1000 /* an interval is this many times as long as a sample takes */
-#define MOST_PROCESSES 4096
+#define FIRST_PROCESSES 1024
 
 struct dlb_memwatch {
     pthread_t thread;
@@ -47,17 +47,28 @@ static bool read_process(const char *name, struct process *out)
     return true;
 }
 
-static uint32_t read_processes(struct process *all)
+/* All of them, owned by the caller, in *n; NULL: memory is short, or they cannot be listed. */
+static struct process *read_processes(uint32_t *n)
 {
     DIR *proc = opendir("/proc");
-    uint32_t n = 0;
-    for (struct dirent *entry; proc && n < MOST_PROCESSES && (entry = readdir(proc));)
-        if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9' &&
-            read_process(entry->d_name, &all[n]))
-            n++;
+    uint32_t cap = FIRST_PROCESSES;
+    struct process *all = proc ? malloc(cap * sizeof *all) : NULL;
+    *n = 0;
+    for (struct dirent *entry; all && (entry = readdir(proc));) {
+        if (*n == cap) {
+            struct process *more = realloc(all, 2 * (size_t)cap * sizeof *all);
+            if (!more)
+                free(all);
+            all = more;
+            cap *= 2;
+        }
+        if (all && entry->d_name[0] >= '0' && entry->d_name[0] <= '9' &&
+            read_process(entry->d_name, &all[*n]))
+            (*n)++;
+    }
     if (proc)
         (void)closedir(proc);
-    return n;
+    return all;
 }
 
 static bool is_child(const struct process *all, uint32_t n, uint64_t parent)
@@ -84,13 +95,13 @@ static void mark(struct process *all, uint32_t n)
 
 double dlb_memwatch_now(void)
 {
-    struct process *all = malloc(MOST_PROCESSES * sizeof *all);
-    uint32_t n = all ? read_processes(all) : 0;
+    uint32_t n;
+    struct process *all = read_processes(&n);
     uint64_t sum = 0, kib;
     bool any = false;
     if (all)
         mark(all, n);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; all && i < n; i++) {
         char path[64];
         (void)snprintf(path, sizeof path, "/proc/%llu/status", (unsigned long long)all[i].pid);
         if (!all[i].ours || !dlb_procfs_field(path, "RssAnon:", &kib))

@@ -1,5 +1,6 @@
 #include "core/host/nvidia.h"
 
+#include "core/host/cpulist.h"
 #include "core/host/procfs.h"
 
 #include <ctype.h>
@@ -188,9 +189,26 @@ bool dlb_nth_number(const char *list, uint32_t n, uint32_t *out)
     }
 }
 
+bool dlb_place_in_list(const char *list, uint32_t number, uint32_t *place)
+{
+    unsigned first, last;
+    *place = 0;
+    while ((list = dlb_cpulist_range(list, &first, &last))) {
+        if (number >= first && number <= last) {
+            *place += number - first;
+            return true;
+        }
+        *place += last - first + 1;
+    }
+    return false;
+}
+
 bool dlb_numa_distance(uint32_t from, uint32_t to, uint32_t *distance)
 {
-    char path[64], list[1024];
+    char path[64], online[1024], list[1024];
+    uint32_t place;
     (void)snprintf(path, sizeof path, "/sys/devices/system/node/node%u/distance", from);
-    return dlb_procfs_text(path, list, sizeof list) && dlb_nth_number(list, to, distance);
+    return dlb_procfs_text("/sys/devices/system/node/online", online, sizeof online) &&
+           dlb_place_in_list(online, to, &place) && dlb_procfs_text(path, list, sizeof list) &&
+           dlb_nth_number(list, place, distance);
 }

@@ -55,6 +55,10 @@ void dlb_pci_link(const char *bus_id, struct dlb_pci_link *out);
 /* Distance between two NUMA nodes as the firmware reports it (10: the same); false when unknown. */
 bool dlb_numa_distance(uint32_t from, uint32_t to, uint32_t *distance);
 
+/* The place of a number in a list such as "0-1,4": 4 is at place 2. The kernel lists a node's
+ * distances to online nodes alone, in their order. False when the number is not in the list. */
+bool dlb_place_in_list(const char *list, uint32_t number, uint32_t *place);
+
 /* The number at place `n` of a list "10 21 31"; false when there are fewer. */
 bool dlb_nth_number(const char *list, uint32_t n, uint32_t *out);
 

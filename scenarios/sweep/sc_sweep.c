@@ -34,7 +34,13 @@ static int check_any(const struct dlb_plan *plan, struct dlb_err *err)
                     coded ? " (" : "", coded ? dlb_code_name(first->code) : "", coded ? ")" : "");
 }
 
-/* Options of the whole plan: cells have no values of their own. */
+static bool begins(const char *key, const char *section)
+{
+    return strncmp(key, section, strlen(section)) == 0;
+}
+
+/* Options of the whole plan, and of the search that `dlbench storage` makes: cells have no values
+ * of their own. */
 static int check_axes(const struct dlb_config *cfg, struct dlb_err *err)
 {
     const char *key;
@@ -42,7 +48,7 @@ static int check_axes(const struct dlb_config *cfg, struct dlb_err *err)
     json_object_foreach((json_t *)dlb_config_axes(cfg), key, values) {
         char full[DLB_AXIS_KEY_CAP + 8];
         bool repeats = strcmp(key, "run.repeats") == 0;
-        if (!repeats && strncmp(key, "sweep.", strlen("sweep.")) != 0)
+        if (!repeats && !begins(key, "sweep.") && !begins(key, "storage."))
             continue;
         (void)snprintf(full, sizeof(full), "sweep.%s", key);
         return dlb_fail(err, repeats ? DLB_ERR_SWEEP_OF_REPEATS : DLB_ERR_SWEEP_OF_ITSELF,

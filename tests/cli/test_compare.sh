@@ -136,6 +136,17 @@ expect_error E_TRACEML_VERSION 3 "$dlbench" compare t1.json t5.json
 expect_error E_COMPARE_KIND 2 "$dlbench" compare t1.json before
 expect_error E_COMPARE_CELL 2 "$dlbench" compare t1.json t2.json#3
 
+# --- flags that would have no effect
+for flags in '--run-name x' --overwrite '--results x' --drop-caches '--resume results/x'; do
+    # shellcheck disable=SC2086
+    expect_error E_USAGE_UNEXPECTED_ARGUMENT 2 "$dlbench" compare before after $flags
+done
+for flags in '--also-a before' '--also-b before' '--format md'; do
+    # shellcheck disable=SC2086
+    expect_error E_USAGE_UNEXPECTED_ARGUMENT 2 "$dlbench" compare --run w1.toml w3.toml $flags
+done
+expect_error E_USAGE_UNEXPECTED_ARGUMENT 2 "$dlbench" compare --run w1.toml w3.toml --resume results/x --results x
+
 # --- both measured now, in turns: 3 workers that sleep 10 ms for a sample deliver more than one
 for n in 1 3; do
     printf '[dataset]\nformat = "synthetic"\ncodec = "raw"\n[generate]\nsamples = 5000\nsample_bytes = 256\n[loader]\nbatch_size = 4\nnum_workers = %s

@@ -106,4 +106,19 @@ if has_module format webdataset; then
     fi
 fi
 
+# --- what the run would refuse
+run "$dlbench" run "${brief[@]}" --run-name taken
+expect_exit 0
+for verb in run sweep; do
+    expect_error E_RESULT_EXISTS 2 "$dlbench" "$verb" "${brief[@]}" --run-name taken --dry-run
+    expect_error E_EXPORT_PATH 2 "$dlbench" "$verb" "${brief[@]}" --junit no/such/folder.xml --dry-run
+done
+run "$dlbench" run "${brief[@]}" --run-name taken --overwrite --junit new.xml --dry-run
+expect_exit 0
+run "$dlbench" run "${brief[@]}" --run-name free --dry-run
+expect_exit 0
+expect_no_file new.xml
+expect_no_file results/free
+expect_file results/taken/report.html
+
 finish

@@ -39,6 +39,9 @@ expect grep -q '^mine = 1$' mine.toml
 ln -s nowhere link.toml
 expect_error E_TARGET_EXISTS 2 "$dlbench" init d --write link.toml
 expect [ -L link.toml ]
+ln -s my.toml mine-too.toml
+expect_error E_TARGET_FOREIGN 2 "$dlbench" init d --write mine-too.toml --overwrite
+expect [ -L mine-too.toml ]
 expect_error E_NOT_A_FOLDER 3 "$dlbench" init d --write mine.toml/below.toml # no folder, so that nothing exists there
 expect_error E_USAGE_FLAG_VALUE 2 "$dlbench" init d --write ''
 expect_error E_NOT_FOUND 3 "$dlbench" init missing --write other.toml
@@ -100,6 +103,15 @@ expect_exit 0
 run "$dlbench" init d --write "$name/it's.toml"
 sed -n 's/.*next: dlbench \(.*\)/exec "$1" \1 --dry-run/p' "$err" >offered
 run bash -c '. ./offered' - "$dlbench"
+expect_exit 0
+# Below a folder whose name is not UTF-8 the path is that which was given.
+latin=$'caf\xe9'
+mkdir "$latin"
+cp -r d "$latin/d"
+run env -C "$latin/d" "$dlbench" init .
+expect_exit 0
+expect_out '^path = "\."$'
+run env -C "$latin" "$dlbench" d --dry-run
 expect_exit 0
 expect_error E_INSPECT_EMPTY_FOLDER 3 "$dlbench" inspect "'none"
 sed -n 's/.*`dlbench \(gen .*\)`.*/exec "$1" \1 --set dataset.codec=raw --set generate.samples=4/p' "$err" >offered

@@ -23,6 +23,7 @@ kill_sweep() {
 
 # --- nothing to resume
 expect_error E_NOT_FOUND 3 "$dlbench" sweep --resume results/none
+expect_error E_RESUME_NOTHING 2 "$dlbench" sweep --resume /
 mkdir -p results/own
 expect_error E_RESUME_NOTHING 2 "$dlbench" sweep --resume results/own
 echo notes >results/own/journal.jsonl
@@ -123,6 +124,39 @@ if [ -z "$DLB_SANITIZE" ]; then
         expect_exit 0
         expect_json "d['resumed']['times'] == 1 and len(d['cells'][0]['samples_per_s']['values']) == 5"
     done
+    # --- Ctrl-C, and the folder cannot be examined: the journal stays
+    interrupt_with() { # DLB_FAULT
+        rm -rf results/s
+        LD_PRELOAD="$DLB_BUILD_DIR/tests/libfaults.so" DLB_FAULT="in=look,log=$tmp/faults,$1" "$dlbench" run "${grid[@]}" --run-name s \
+            >"$out" 2>"$err" </dev/null &
+        pid=$! last="run with $1, interrupted"
+        for _ in $(seq 600); do [ "$(grep -cs '"is":"block"' "$journal")" -ge 2 ] 2>/dev/null && break; sleep 0.05; done
+        kill -INT "$pid"
+        end_long
+        expect [ "$(sort -u "$tmp/faults" | grep -c "^$pid ")" -eq 1 ]
+    }
+    for fault in at=read,path=/summary.json,times=1,effect=EIO at=open,path=journal.jsonl,after=2,times=1,effect=EMFILE \
+        at=list,path=results/s,after=4,effect=EIO; do
+        interrupt_with "$fault"
+        expect_exit 130
+        expect [ "$(n_repetitions)" -ge 2 ]
+        run "$dlbench" run --resume results/s --json
+        expect_exit 0
+        expect_json "d['resumed']['times'] == 1 and len(d['cells'][0]['samples_per_s']['values']) == 5"
+    done
+
+    # --- Ctrl-C when every cell so far has failed
+    rm -rf results/s
+    LD_PRELOAD="$DLB_BUILD_DIR/tests/libfaults.so" DLB_FAULT='in=cell,at=read,path=/data/,effect=EIO' "$dlbench" sweep "${grid[@]}" --exhaustive \
+        --set 'sweep.loader.num_workers=[0, 1, 2, 3]' --set 'sweep.loader.batch_size=[1, 2, 3, 4, 5, 6, 7, 8]' --run-name s >"$out" 2>"$err" </dev/null &
+    pid=$! last='sweep that fails, interrupted'
+    for _ in $(seq 600); do [ "$(grep -cs '"is":"repetition"' "$journal")" -ge 20 ] 2>/dev/null && break; sleep 0.05; done
+    kill -INT "$pid"
+    end_long
+    expect_exit 130
+    expect_code E_IO
+    expect_err 'dlbench sweep --resume results/s$'
+
     # --- the user's module has changed
     printf 'class Train:\n    def __len__(self): return 64\n    def __getitem__(self, i): return memoryview(bytes(64))\n' >data.py
     export PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double

@@ -61,6 +61,13 @@ expect_exit 1
 expect_err '^dlbench: rule --strict failed: 1 of 2'
 expect_junit out.xml '[c[1] for c in cases] == ["failure"] and suite.get("name") == "dlbench swe<ep"'
 
+# --- what judges or exports one result takes one
+for flag in --strict '--junit two.xml' --fail-on=idle\>10%; do
+    # shellcheck disable=SC2086
+    expect_error E_USAGE_UNEXPECTED_ARGUMENT 2 "$dlbench" report results/slow failed.json --format html $flag
+done
+expect_junit two.xml 'suite.get("errors") == "1"'
+
 # --- changes
 run "$dlbench" compare results/slow results/slow --between 0 --fail-on 'slower>50%' --fail-on slower --junit out.xml
 expect_exit 0
@@ -80,6 +87,7 @@ expect_error E_RULE_FIGURE 2 "$dlbench" run "${slow[@]}" --run-name never --fail
 expect_error E_RULE_FIGURE 2 "$dlbench" sweep "${slow[@]}" --run-name never --fail-on 'accelerators<2'
 expect_error E_EXPORT_PATH 2 "$dlbench" run "${slow[@]}" --run-name never --junit no/such/folder.xml
 expect_error E_EXPORT_PATH 2 "$dlbench" run "${slow[@]}" --run-name never --junit results
+expect_error E_EXPORT_PATH 2 "$dlbench" run "${slow[@]}" --run-name never --junit "$(printf '%0252d' 1)"
 expect_no_file results/never
 
 # --- a file that is no earlier export stays, whatever flag names it; nothing is measured

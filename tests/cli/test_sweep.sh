@@ -120,7 +120,9 @@ expect_json '[c["status"] for c in d["cells"]] == ["ok", "failed"] and d["cells"
 expect_error E_SWEEP_OF_REPEATS 2 "$dlbench" sweep "${quick[@]}" --set sweep.run.repeats=[1,2] --run-name repeats
 expect_err 'sweep\.run\.repeats'
 expect_no_file results/repeats
-expect_error E_SWEEP_OF_ITSELF 2 "$dlbench" sweep "${quick[@]}" --set sweep.sweep.tolerance=[0.1,0.2] --run-name itself
+for axis in sweep.sweep.tolerance=[0.1,0.2] sweep.storage.max_minutes=[1,2]; do
+    expect_error E_SWEEP_OF_ITSELF 2 "$dlbench" sweep "${quick[@]}" --set "$axis" --run-name itself
+done
 expect_no_file results/itself
 
 # --- Ctrl-C in the middle of a long one

@@ -126,6 +126,8 @@ head -c 100000 bomb.toml >deep.toml
 expect_error E_CONFIG_TOO_LARGE 2 "$dlbench" sweep --config deep.toml
 expect_err '^dlbench: deep\.toml'
 
+expect_error E_USAGE_FLAG_VALUE 2 "$dlbench" sweep --config ''
+
 # The schema has each key of the help, with its range, and each configuration that ships fits it.
 run "$dlbench" schema
 expect_exit 0
@@ -134,11 +136,17 @@ cp "$out" schema.json
 expect_json "d['properties']['loader']['properties']['num_workers']['minimum'] == 0"
 expect_json "d['properties']['loader']['properties']['kind']['enum'][0] == d['properties']['loader']['properties']['kind']['default']"
 expect_json "d['properties']['sweep']['properties']['loader']['properties']['num_workers']['items']['type'] == 'integer'"
+expect_json "'default' not in d['properties']['python']['properties']['args']"
 expect_json "d['properties']['sweep']['properties']['max_minutes']['type'] == 'number'"
 for config in "$DLB_SOURCE_DIR"/configs/*.toml "$DLB_SOURCE_DIR"/configs/*/*.toml; do
     run python3 "$DLB_SOURCE_DIR/tests/support/fits_schema.py" schema.json "$config"
     expect_exit 0
 done
+printf '[python.args]\nsize = 224\nroots = ["/a"]\n[sweep]\npython.args.size = [160, 224]\n' >table.toml
+run python3 "$DLB_SOURCE_DIR/tests/support/fits_schema.py" schema.json table.toml
+expect_exit 0
+printf '[sweep]\npython.args.size = 160\n' >bad-list.toml
+printf '[python.args.size]\nwidth = 160\n' >bad-table.toml
 printf '[loader]\nnum_worker = 1\n' >bad-key.toml
 printf '[loader]\nnum_workers = -1\n' >bad-range.toml
 printf '[sweep]\nloader.kind = ["thread"]\n' >bad-choice.toml

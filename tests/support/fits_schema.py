@@ -36,12 +36,14 @@ def check(value, schema, place):
         if len(value) < schema.get("minItems", 0):
             sys.exit(f"{place}: too few values")
         for number, item in enumerate(value):
-            check(item, schema["items"], f"{place}[{number}]")
-    if isinstance(value, dict) and "properties" in schema:
+            check(item, schema.get("items", {}), f"{place}[{number}]")
+    if isinstance(value, dict):
+        others = schema.get("additionalProperties", {})
         for key, item in value.items():
-            if key not in schema["properties"]:
+            below = schema.get("properties", {}).get(key, others)
+            if below is False:
                 sys.exit(f"{place}.{key}: no such key")
-            check(item, schema["properties"][key], f"{place}.{key}")
+            check(item, below, f"{place}.{key}")
 
 
 with open(sys.argv[1], encoding="utf-8") as file:

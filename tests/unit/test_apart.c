@@ -19,6 +19,7 @@ enum ending {
     CRASHES,
     IS_KILLED,
     IS_INTERRUPTED,
+    IS_HUNG_UP,
     GIVES_UP,
     HANGS,
     RUNS_SHORT,
@@ -55,6 +56,9 @@ static int work(void *ctx, struct dlb_err *err)
         break;
     case IS_INTERRUPTED:
         (void)raise(SIGTERM);
+        break;
+    case IS_HUNG_UP:
+        (void)raise(SIGHUP);
         break;
     case GIVES_UP:
         _exit(1);
@@ -169,6 +173,20 @@ static void each_end_has_its_code(void **state)
     }
 }
 
+/* As under nohup. */
+static void an_ignored_hangup_stays_ignored(void **state)
+{
+    (void)state;
+    struct work w;
+    struct dlb_err err;
+    (void)signal(SIGHUP, SIG_IGN);
+    int rc = ends(IS_HUNG_UP, &w, &err);
+    (void)signal(SIGHUP, SIG_DFL);
+    assert_int_equal(rc, DLB_OK);
+    free(w.array);
+    assert_int_equal(ends(IS_HUNG_UP, &w, &err), DLB_E_CANCELLED);
+}
+
 /* One that says that it goes on; one that has told all, and stays: it is not waited for for ever.
  */
 static void a_result_may_be_slow(void **state)
@@ -216,6 +234,7 @@ int main(void)
         cmocka_unit_test(an_error_comes_back_whole),
         cmocka_unit_test(a_result_may_be_slow),
         cmocka_unit_test(each_end_has_its_code),
+        cmocka_unit_test(an_ignored_hangup_stays_ignored),
         cmocka_unit_test(a_child_leaves_its_parent_s_folder_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

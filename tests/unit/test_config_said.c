@@ -58,11 +58,33 @@ static void test_unknown_keys_are_refused(void **state)
     dlb_config_free(cfg);
 }
 
+/* On the command line, as in a file. */
+static void test_fractions_are_decimal(void **state)
+{
+    static const struct {
+        const char *set;
+        int code; /* enum dlb_code; -1: it is one */
+    } rows[] = {{"device.step_ms=0x10", DLB_ERR_CONFIG_WRONG_TYPE},
+                {"device.step_ms=1e-400", DLB_ERR_CONFIG_OUT_OF_RANGE},
+                {"device.step_ms=1e-300", -1},
+                {"device.step_ms=0e-400", -1}};
+    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
+    struct dlb_err err;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int rc = dlb_config_set(cfg, rows[i].set, &err);
+        assert_int_equal(rc, rows[i].code < 0 ? DLB_OK : DLB_E_CONFIG);
+        assert_true(rows[i].code < 0 || (int)err.code == rows[i].code);
+    }
+    dlb_config_free(cfg);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_was_said_is_restored),
         cmocka_unit_test(test_unknown_keys_are_refused),
+        cmocka_unit_test(test_fractions_are_decimal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

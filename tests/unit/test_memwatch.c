@@ -1,6 +1,7 @@
 /* The memory that a process and its descendants hold, watched while it grows. */
 #include "core/host/memwatch.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -27,6 +28,29 @@ static char *touch(int flags)
     assert_true(block != MAP_FAILED);
     memset(block, 1, (size_t)(BLOCK_MIB * MIB));
     return block;
+}
+
+/* Entries that /proc lists before its own. */
+static int n_more;
+
+struct dirent *__real_readdir(DIR *dir);
+struct dirent *__wrap_readdir(DIR *dir);
+
+struct dirent *__wrap_readdir(DIR *dir)
+{
+    static struct dirent one = {.d_name = "1"};
+    return n_more > 0 && n_more-- ? &one : __real_readdir(dir);
+}
+
+static void test_many_processes(void **state)
+{
+    (void)state;
+    double before = dlb_memwatch_now();
+    if (isnan(before))
+        skip();
+    n_more = 5000;
+    assert_true(fabs(dlb_memwatch_now() - before) < 8 * MIB);
+    assert_int_equal(n_more, 0);
 }
 
 /* Private memory counts, shared memory does not. */
@@ -95,8 +119,8 @@ static void test_samples(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_counts),
-                                       cmocka_unit_test(test_descendants),
-                                       cmocka_unit_test(test_samples)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_counts), cmocka_unit_test(test_descendants),
+        cmocka_unit_test(test_many_processes), cmocka_unit_test(test_samples)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

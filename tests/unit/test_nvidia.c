@@ -104,6 +104,22 @@ static void lists_give_their_nth_number(void **state)
     assert_false(dlb_pci_numa_node("", &n));
 }
 
+/* Nodes 1 to 3 are offline. */
+static void a_number_has_its_place(void **state)
+{
+    static const char list[] = "0,4-5,8";
+    static const uint32_t numbers[] = {0, 4, 5, 8}, others[] = {1, 3, 6, 9};
+    uint32_t place = 99;
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_true(dlb_place_in_list(list, numbers[i], &place));
+        assert_int_equal(place, i);
+        assert_false(dlb_place_in_list(list, others[i], &place));
+    }
+    assert_false(dlb_place_in_list("", 0, &place));
+    assert_false(dlb_place_in_list("x", 0, &place));
+}
+
 static json_int_t number(const json_t *doc, const char *key)
 {
     assert_true(json_is_integer(json_object_get(doc, key)));
@@ -207,6 +223,7 @@ int main(void)
         cmocka_unit_test(advice_fits_what_is_there),
         cmocka_unit_test(a_gpu_has_a_device_file),
         cmocka_unit_test(lists_give_their_nth_number),
+        cmocka_unit_test(a_number_has_its_place),
         cmocka_unit_test(a_run_is_sampled),
         cmocka_unit_test(neighbours),
         cmocka_unit_test(a_short_run_has_no_utilization),

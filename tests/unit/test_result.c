@@ -4,6 +4,8 @@
 #include "core/base/mem.h"
 #include "tests/support/folder.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -204,6 +206,48 @@ static void test_a_lock_for_a_moment_is_waited_for(void **state)
     }
 }
 
+/* In a child: a part beside results/r, while no file can grow. */
+static void write_part_without_space(void)
+{
+    static struct dlb_result_folder result;
+    char results[PATH_MAX];
+    (void)snprintf(results, sizeof results, "%s/results", folder);
+    struct dlb_args args = {.results_dir = results, .run_name = "r", .overwrite = true};
+    struct dlb_err err;
+    json_t *doc = json_pack("{ss}", "run_name", "r");
+
+    (void)alarm(2);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    if (dlb_result_open(&args, "run", &result, &err) || !result.replaces)
+        _exit(90);
+    if (setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0}))
+        _exit(91);
+    if (!dlb_result_finish(&result, doc, doc, DLB_RESULT_PART, &err) || err.sys_errno != EFBIG)
+        _exit(92);
+    dlb_result_close(&result);
+    json_decref(doc);
+    _exit(0);
+}
+
+static void test_a_part_without_space_leaves_no_folder(void **state)
+{
+    (void)state;
+    int status;
+    folder_sub("results");
+    folder_sub("results/r");
+    folder_sub("results/r.partial"); /* the user's */
+    folder_write("results/r.partial/thesis.txt", "x", 1);
+    folder_write("results/r/summary.json", earlier, sizeof earlier - 1);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        write_part_without_space();
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_false(folder_has("results/r.partial-2"));
+    assert_true(folder_has("results/r/summary.json"));
+}
+
 /* The scratch folder belongs to the parent, which goes on. */
 static void test_a_forked_child_removes_nothing(void **state)
 {
@@ -220,6 +264,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_users_file_in_the_scratch_folder_stays, folder_make,
                                         folder_remove),
         cmocka_unit_test_setup_teardown(test_a_lock_for_a_moment_is_waited_for, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(test_a_part_without_space_leaves_no_folder, folder_make,
                                         folder_remove),
         cmocka_unit_test_setup_teardown(test_a_forked_child_removes_nothing, folder_make,
                                         folder_remove),
