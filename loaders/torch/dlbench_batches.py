@@ -184,12 +184,10 @@ class Pages:
         libc = ctypes.CDLL(None)
         self.madvise, page = libc.madvise, os.sysconf("SC_PAGESIZE")
         self.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-        self.ranges = []
-        for one in tensors:
-            if one.is_shared():  # in private memory MADV_DONTNEED would erase it
-                start, end = -(-one.data_ptr() // page) * page, (one.data_ptr() + n_bytes_of(one)) // page * page
-                if start < end:
-                    self.ranges.append((start, end - start))
+        storages = (one.untyped_storage() for one in tensors if one.is_cpu and one.is_shared())  # MADV_DONTNEED erases private memory
+        sizes = {storage.data_ptr(): storage.nbytes() for storage in storages}  # the elements of one tensor may overlap
+        ranges = ((-(-start // page) * page, (start + n_bytes) // page * page) for start, n_bytes in sizes.items())
+        self.ranges = [(start, end - start) for start, end in ranges if start < end]
 
     def unmap(self):
         for start, n_bytes in self.ranges:

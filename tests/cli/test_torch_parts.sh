@@ -25,6 +25,16 @@ for n in 40, 100, 7:
     assert batches.kept[0].memory is memory and memory.data.raw[: 8 * n] == bytes([n]) * 8 * n
 PY
 
+# --- of a kept batch the pages of its storages are unmapped, once each, and no other ones: elements may overlap
+holds <<'PY'
+import os
+from dlbench_batches import Pages
+page = os.sysconf("SC_PAGESIZE")
+one, small, private = torch.Tensor((4 * page,), shared=True), torch.Tensor((10,), shared=True), torch.Tensor((4 * page,))
+pages = Pages([one.expand(64, 4 * page), one, small, private])
+assert pages.ranges == [(one.data_ptr(), 4 * page)], pages.ranges
+PY
+
 # --- the loader is given no pin thread, whatever the cell is of
 holds <<'PY'
 from serve import loader_settings
