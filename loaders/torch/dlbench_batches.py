@@ -1,4 +1,4 @@
-"""Counts a batch's samples and bytes, and copies it as .to() does from pageable memory. Part of loaders/torch/serve.py."""
+"""Counts a batch's samples and bytes, and copies it as .to() does from pageable memory. Part of loaders/torch/dlbench_serve.py."""
 
 import ctypes
 import dataclasses

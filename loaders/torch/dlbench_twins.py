@@ -1,6 +1,6 @@
 """The data set of a configuration as users of PyTorch write it: torchvision's ImageFolder, soundfile, webdataset, h5py, numpy.memmap, lmdb,
 arrays.
-Part of loaders/torch/serve.py.
+Part of loaders/torch/dlbench_serve.py.
 
 Nothing here is faster or slower than usual: no caches, no tricks. Classes and functions are at the top of the module, so that they can
 be pickled for workers that are spawned. Files are opened by each worker at its first sample.

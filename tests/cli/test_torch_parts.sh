@@ -37,7 +37,7 @@ PY
 
 # --- the loader is given no pin thread, whatever the cell is of
 holds <<'PY'
-from serve import loader_settings
+from dlbench_serve import loader_settings
 assert loader_settings({"settings": {"loader.num_workers": 2, "loader.pin_memory": True}}, torch)["pin_memory"] is False
 PY
 
@@ -418,7 +418,7 @@ import struct
 import threading
 import time
 import types
-from serve import BEGUN, BATCH, END, EPOCH, FOREVER, NEXT, STOP, Batches, Server
+from dlbench_serve import BEGUN, BATCH, END, EPOCH, FOREVER, NEXT, STOP, Batches, Server
 
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 loaded = []

@@ -1,4 +1,4 @@
-"""A stand-in for torch, for tests of loaders/torch/serve.py where torch is not installed: what that script uses, and no more."""
+"""A stand-in for torch, for tests of loaders/torch/dlbench_serve.py where torch is not installed: what that script uses, and no more."""
 
 import ctypes
 import mmap

@@ -1,6 +1,6 @@
 """Serves the batches of a PyTorch DataLoader to one cell of dlbench (loaders/torch/ld_torch.c).
 
-    serve.py FD      FD: a socket of whole packets (SOCK_SEQPACKET)
+    dlbench_serve.py FD      FD: a socket of whole packets (SOCK_SEQPACKET)
 
 The first packet is the set-up, a JSON object. What follows are records of little-endian u64: (question, number) from the cell, and
 (answer, ...) to it. A NEXT is answered by BATCH, once the batch was copied as .to() copies it from pageable memory: samples, bytes, when
