@@ -70,7 +70,7 @@ class Batches:
                     self.tensors(one, out)
         elif type(batch) in PLAIN:
             pass
-        elif hasattr(batch, "values") and hasattr(batch, "keys"):
+        elif callable(getattr(batch, "values", None)) and hasattr(batch, "keys"):  # values of a table of pandas are no function
             for one in batch.values():
                 self.tensors(one, out)
         elif dataclasses.is_dataclass(batch):
@@ -116,7 +116,7 @@ class Batches:
         n_bytes = 0
         for one in blocks:
             n_bytes += n_bytes_of(one)
-        if self.count:
+        if self.count is not None:
             return blocks, self.counted(batch), n_bytes
         if not tensors and not (n_made_of and isinstance(batch, (list, tuple, dict)) and batch):  # of text, say
             raise Refused(

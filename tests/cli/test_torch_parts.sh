@@ -463,6 +463,67 @@ server.join(10)
 assert not server.is_alive()
 PY
 
+# --- what the user's module has beside its data set: an empty list that collates, no length beside a sampler, a pipe that is shuffled
+cat >beside.py <<'PY'
+import torch
+from torch.utils.data import Dataset, IterDataPipe
+
+
+class Unsized(Dataset):
+    def __len__(self):
+        raise NotImplementedError
+
+    def __getitem__(self, i):
+        return torch.zeros(4)
+
+
+class Pipe(IterDataPipe):
+    def __iter__(self):
+        return iter([torch.zeros(4)] * 8)
+
+
+class Empty(list):
+    def __call__(self, samples):
+        return ["mine", len(samples)]
+
+
+sampler = range(8)
+collate_fn = Empty()
+PY
+sed '/^sampler/d' beside.py >pipe.py
+holds <<'PY'
+import os
+from dlbench_batches import Batches
+from dlbench_serve import Source
+settings = {"loader.num_workers": 0, "loader.batch_size": 4, "loader.shuffle": True}
+def source(name):
+    return Source(torch, {"settings": {**settings, "python.dataset": name}, "seed": 1, "rank": 0, "world": 1, "samples": 8, "mode": "measure", "folder": os.getcwd()})
+unsized, pipe = source("beside.py:Unsized"), source("pipe.py:Pipe")
+assert [batch[0] for batch in unsized.loader] == [["mine", 4]] * 2 and unsized.n_samples is None
+assert pipe.loader.shuffle
+PY
+
+# --- tables whose values are no function hold no tensors; python.count may be an empty list that can be called; samplers within samplers
+holds <<'PY'
+import types
+from dlbench_batches import Batches
+from dlbench_serve import set_epoch
+class Table:
+    values = property(lambda self: [[1]])
+    def keys(self):
+        return ["a"]
+class Empty(list):
+    def __call__(self, batch):
+        return 5
+assert Batches(torch, None).measure({"x": torch.zeros(8, 4), "table": Table()})[1:] == (8, 32)
+assert Batches(torch, Empty()).measure(torch.zeros(8, 4))[1] == 5
+told = []
+inner = types.SimpleNamespace(set_epoch=told.append)
+for sampler in inner, types.SimpleNamespace(sampler=inner), types.SimpleNamespace(sampler=None), None:
+    set_epoch(sampler, len(told) + 3)
+assert told == [3, 4]
+PY
+
 # --- files whose names are no module's, or another one's, and the same under spawn
 mkdir one.d two.d
 echo 'def value(): return 1' >one.d/train.v2.py
