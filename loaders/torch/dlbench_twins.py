@@ -181,7 +181,8 @@ def files(setup, refused):
         if codec == "audio":
             return datasets.DatasetFolder(root, ReadClip(get), EXTENSIONS[codec], ClipToTensor(get)), ragged
         return datasets.DatasetFolder(root, whole_file, is_valid_file=os.path.isfile), ragged
-    paths = sorted(entry.path for entry in os.scandir(root) if entry.is_file() and not entry.name.startswith("."))
+    takes_hidden = codec in EXTENSIONS  # as in folders of classes
+    paths = sorted(entry.path for entry in os.scandir(root) if entry.is_file() and (takes_hidden or not entry.name.startswith(".")))
     if codec not in DECODED:
         return Files(paths, whole_file), ragged
     paths = [one for one in paths if one.lower().endswith(EXTENSIONS[codec])]
@@ -211,6 +212,14 @@ def fields_of(path):
     return found
 
 
+def split_and_shuffle(shards):
+    """By worker, in a new order in each epoch: shardshuffle has the same order in all epochs, and detshuffle in those of new workers."""
+    import webdataset as wds
+
+    mine = list(wds.split_by_worker(shards))
+    return (mine[i] for i in torch.randperm(len(mine)).tolist())
+
+
 def webdataset(setup, refused):
     import webdataset as wds
 
@@ -231,9 +240,9 @@ def webdataset(setup, refused):
     # Without a shard a worker has no sample, which is no error: it idles.
     data = wds.WebDataset(
         shards,
-        shardshuffle=len(shards) if shuffle else False,
+        shardshuffle=False,
         nodesplitter=wds.split_by_node if setup["world"] > 1 else wds.shardlists.single_node_only,
-        seed=setup["seed"],
+        workersplitter=split_and_shuffle if shuffle else wds.split_by_worker,
         empty_check=False,
     )
     if shuffle and buffer > 0:

@@ -54,4 +54,45 @@ x, y = one[2]
 assert len(one) == 64 and (len(x), len(y), x[0].item(), y[-1].item()) == (32, 32, 66, 98)
 PY
 
+# --- shards: in a new order in each epoch, in whatever process
+"$dlbench" gen --dataset.format webdataset --dataset.codec raw --dataset.path shards --generate.samples 24 --generate.sample_bytes 64 \
+    --set webdataset.shard_samples=3 >/dev/null
+cat >epochs.py <<'PY'
+import sys
+import dlbench_twins
+import torch
+
+if __name__ == "__main__":
+    settings = {"dataset.format": "webdataset", "dataset.path": "shards", "dataset.codec": "raw", "loader.shuffle": True}
+    data, more = dlbench_twins.make({"settings": settings, "world": 1, "rank": 0, "seed": 7, "samples": 24}, RuntimeError)
+    workers = int(sys.argv[1])
+    for persistent in (False, True)[: 1 + (workers > 0)]:
+        generator = torch.Generator()
+        generator.manual_seed(7)
+        loader = torch.utils.data.DataLoader(data, 1, num_workers=workers, persistent_workers=persistent, generator=generator)
+        epochs = [[bytes(batch[0][0].tolist()) for batch in loader] for _ in range(3)]
+        assert all(sorted(epoch) == sorted(epochs[0]) and len(set(epoch)) == 24 for epoch in epochs)
+        assert len(set(map(tuple, epochs))) > 1, (workers, persistent)
+PY
+if "$python" -c 'import webdataset' 2>/dev/null; then
+    for workers in 0 1; do
+        run "$python" epochs.py $workers
+        expect_exit 0
+    done
+fi
+
+# --- a folder of images without classes has its hidden ones
+twin_holds torchvision <<'PY'
+import os
+import dlbench_twins
+
+os.mkdir("flat")
+for name in "a.jpg", ".b.JPG", "c.txt", ".d":
+    open("flat/" + name, "w").close()
+def files(codec):
+    settings = {"dataset.format": "files", "dataset.path": "flat", "dataset.codec": codec}
+    return [os.path.basename(path) for path in made(settings).paths]
+assert files("jpeg") == [".b.JPG", "a.jpg"] and files("raw") == ["a.jpg", "c.txt"]
+PY
+
 finish
