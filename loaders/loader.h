@@ -184,7 +184,7 @@ struct dlb_loader {
     int (*next)(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
                 struct dlb_err *err);
     /* Batches are in another process, which copies each of them once, as a copy from pageable
-     * memory does, before next() returns it: the device's copy then has no bytes. */
+     * memory does, before next() returns it: the device copies nothing. */
     bool elsewhere;
     /* When the consumer will ask for the batch after the one that its next call of next() asks for:
      * a time of core/base/clock.h; 0: as soon as it has that one; DLB_UNFORESEEN. A loader of

@@ -18,8 +18,9 @@ enum { MAX_PINNED = 4, BOUNCE_BYTES = 1 << 20 };
 
 struct buffer {
     struct dlb_dev_times times;
-    size_t n_bytes; /* of the last copy */
-    uint8_t *kept;  /* the bytes themselves; with keep_bytes only */
+    size_t n_bytes;     /* of the last copy */
+    size_t n_augmented; /* bytes that the step makes its samples of */
+    uint8_t *kept;      /* the bytes themselves; with keep_bytes only */
 };
 
 struct emulated {
@@ -165,10 +166,18 @@ static uint64_t reach(uint64_t deadline_ns, uint64_t watch_ns)
     }
 }
 
-static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_bytes,
+/* Beyond any run's end, and far from the end of 64 bits. */
+static uint64_t ns_of_copy(size_t n_bytes, double bytes_per_s)
+{
+    double ns = (double)n_bytes / bytes_per_s * 1e9, most_ns = 0x1p60;
+    return (uint64_t)(ns < most_ns ? ns : most_ns);
+}
+
+static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_batch,
                          struct dlb_err *err)
 {
     struct emulated *em = dv;
+    size_t n_bytes = host ? n_batch : 0;
     uint64_t *engine_free_ns = em->copy_on_compute ? &em->compute_free_ns : &em->copy_free_ns;
     bool pinned = is_pinned(em, host, n_bytes);
     double rate = pinned ? em->pinned_bytes_per_s : em->pageable_bytes_per_s;
@@ -179,10 +188,11 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
         return (int)err->status;
     struct buffer *b = &em->bufs[buf];
     b->n_bytes = n_bytes;
-    if (b->kept)
+    b->n_augmented = n_batch;
+    if (b->kept && n_bytes > 0)
         memcpy(b->kept, host, n_bytes);
     uint64_t start_ns = max_u64(dlb_now_ns(), *engine_free_ns);
-    uint64_t end_ns = start_ns + em->copy_ns + (uint64_t)((double)n_bytes / rate * 1e9);
+    uint64_t end_ns = start_ns + em->copy_ns + ns_of_copy(n_bytes, rate);
     if (!pinned && n_bytes > 0) {
         (void)reach(start_ns, DLB_WATCH_NS); /* a pageable copy waits for its stream first */
         bounce_copy(em, host, n_bytes, measured ? end_ns : UINT64_MAX);
@@ -205,7 +215,7 @@ static int augment_ns(const struct emulated *em, const struct buffer *b, uint64_
     *ns = 0;
     if (!em->augment)
         return DLB_OK;
-    int rc = dlb_augment_count(em->augment, b->n_bytes, &n, err);
+    int rc = dlb_augment_count(em->augment, b->n_augmented, &n, err);
     double n_bytes = (double)n * (double)(em->augment->in_bytes + em->augment->out_bytes);
     *ns = (uint64_t)(n_bytes / em->profile->memory_bytes_per_s * 1e9);
     return rc;

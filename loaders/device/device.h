@@ -88,7 +88,9 @@ struct dlb_device {
     /* Page-locks host memory, so that copies from it are asynchronous. Borrowed until close. */
     int (*pin)(void *dv, void *host, size_t n_bytes, struct dlb_err *err);
     /* Copies to buffer `buf`. Returns at once from pinned memory; blocks from pageable memory, as
-     * cudaMemcpy does. `host` must stay unchanged until DLB_COPIED. */
+     * cudaMemcpy does. `host` must stay unchanged until DLB_COPIED. `host` NULL, of emulated
+     * devices alone: another process has copied the batch, and n_bytes are those that the step
+     * makes its samples of. */
     int (*copy)(void *dv, uint32_t buf, const void *host, size_t n_bytes, struct dlb_err *err);
     /* Starts a training step on `buf`, which begins after its copy and after the step before. It
      * first makes what `augment` asks for, which takes time in addition to device.step_ms. */

@@ -1,4 +1,4 @@
-"""What the stamps of a window tell, as the cell's result has it. Part of loaders/torch/serve.py."""
+"""What the stamps of a window tell, as the cell's result has it. Part of loaders/torch/dlbench_serve.py."""
 
 from dlbench_stamps import COLLATE, COMPUTED, GETITEM, LOAD, ON_CPU, STAGES, WATCHED
 

@@ -1,5 +1,5 @@
 """Which samples the workers were asked for: each batch brings the indices of its own, and the training loop's process keeps them in a log, which is
-counted when the cell ends. Part of loaders/torch/serve.py."""
+counted when the cell ends. Part of loaders/torch/dlbench_serve.py."""
 
 import operator
 from array import array

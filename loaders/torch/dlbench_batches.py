@@ -1,4 +1,4 @@
-"""Counts a batch's samples and bytes, and copies it as .to() does from pageable memory. Part of loaders/torch/serve.py."""
+"""Counts a batch's samples and bytes, and copies it as .to() does from pageable memory. Part of loaders/torch/dlbench_serve.py."""
 
 import ctypes
 import dataclasses
@@ -70,7 +70,7 @@ class Batches:
                     self.tensors(one, out)
         elif type(batch) in PLAIN:
             pass
-        elif hasattr(batch, "values") and hasattr(batch, "keys"):
+        elif callable(getattr(batch, "values", None)) and hasattr(batch, "keys"):  # values of a table of pandas are no function
             for one in batch.values():
                 self.tensors(one, out)
         elif dataclasses.is_dataclass(batch):
@@ -116,7 +116,7 @@ class Batches:
         n_bytes = 0
         for one in blocks:
             n_bytes += n_bytes_of(one)
-        if self.count:
+        if self.count is not None:
             return blocks, self.counted(batch), n_bytes
         if not tensors and not (n_made_of and isinstance(batch, (list, tuple, dict)) and batch):  # of text, say
             raise Refused(
@@ -184,12 +184,10 @@ class Pages:
         libc = ctypes.CDLL(None)
         self.madvise, page = libc.madvise, os.sysconf("SC_PAGESIZE")
         self.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-        self.ranges = []
-        for one in tensors:
-            if one.is_shared():  # in private memory MADV_DONTNEED would erase it
-                start, end = -(-one.data_ptr() // page) * page, (one.data_ptr() + n_bytes_of(one)) // page * page
-                if start < end:
-                    self.ranges.append((start, end - start))
+        storages = (one.untyped_storage() for one in tensors if one.is_cpu and one.is_shared())  # MADV_DONTNEED erases private memory
+        sizes = {storage.data_ptr(): storage.nbytes() for storage in storages}  # the elements of one tensor may overlap
+        ranges = ((-(-start // page) * page, (start + n_bytes) // page * page) for start, n_bytes in sizes.items())
+        self.ranges = [(start, end - start) for start, end in ranges if start < end]
 
     def unmap(self):
         for start, n_bytes in self.ranges:

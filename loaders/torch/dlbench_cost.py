@@ -1,4 +1,4 @@
-"""What the stamps of dlbench_stamps.py cost. Part of loaders/torch/serve.py.
+"""What the stamps of dlbench_stamps.py cost. Part of loaders/torch/dlbench_serve.py.
 
 A stamp closely behind another one takes 0.5 us. Between others' work, which leaves little of its code and data in a core's caches, it takes
 3 to 15: that is what a cell with stamps differs by from one without.

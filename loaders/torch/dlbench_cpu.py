@@ -1,4 +1,4 @@
-"""What a thread did with its time: computed, or something else. Part of loaders/torch/serve.py.
+"""What a thread did with its time: computed, or something else. Part of loaders/torch/dlbench_serve.py.
 
 Computing is the CPU time of the program itself. The kernel's share of it is reading: system calls, and copies from the page cache.
 """

@@ -1,4 +1,4 @@
-"""What went wrong in the user's code, as loaders/torch/serve.py tells it to the cell."""
+"""What went wrong in the user's code, as loaders/torch/dlbench_serve.py tells it to the cell."""
 
 import multiprocessing
 import os

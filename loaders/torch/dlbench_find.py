@@ -1,5 +1,5 @@
 """Finds what holds transforms in the user's data set: a Compose, whatever its class, torch.nn.Sequential, and what has one transform alone. Part of
-loaders/torch/serve.py.
+loaders/torch/dlbench_serve.py.
 
 It looks at what objects hold, within lists and dictionaries too, and at what the code of __getitem__ names: globals of its module, of
 modules that it names, what it closes over, attributes of its class, and what functions and methods that it calls name. Nothing of the user's

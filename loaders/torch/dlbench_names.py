@@ -1,5 +1,5 @@
 """The user's code: found by its name, asked for what stands beside it, and called with the settings that it takes.
-Part of loaders/torch/serve.py."""
+Part of loaders/torch/dlbench_serve.py."""
 
 import errno
 import importlib

@@ -1,5 +1,5 @@
 """Where transforms with stamps are: in lists, and as attributes. The stamps are taken out for samples whose parts are not timed (dlbench_turns.py): a
-call through a wrapper that times nothing takes 1 us, and a transform of a small image 10. Part of loaders/torch/serve.py.
+call through a wrapper that times nothing takes 1 us, and a transform of a small image 10. Part of loaders/torch/dlbench_serve.py.
 
 Of each process: a worker that is not forked has copies of the objects, and notes them itself. Wrappers elsewhere stay.
 """

@@ -1,4 +1,4 @@
-"""What the user's functions returned: one data set or one loader, or why it is neither. Part of loaders/torch/serve.py."""
+"""What the user's functions returned: one data set or one loader, or why it is neither. Part of loaders/torch/dlbench_serve.py."""
 
 import itertools
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
 """Where Python's time goes: counts and sums of nanoseconds for each stage, in a file that the training loop's process and all workers map.
-Part of loaders/torch/serve.py.
+Part of loaders/torch/dlbench_serve.py.
 
 Wrappers are picklable and open the file by its name, so that they work in workers that are forked, spawned or come from a fork server.
 A stamp adds to two numbers of its process's own row: nothing is locked.

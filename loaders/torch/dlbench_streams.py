@@ -1,4 +1,4 @@
-"""Stamps (dlbench_stamps.py) of iterable data. Part of loaders/torch/serve.py.
+"""Stamps (dlbench_stamps.py) of iterable data. Part of loaders/torch/dlbench_serve.py.
 
 DataLoader asks for the samples of a batch one behind the other, and then makes the batch. So they are read at once, as far as their batch goes,
 and given from a list: between two of them there is no call of Python's. The list is emptied before the batch is made: it does not keep them.

@@ -1,4 +1,4 @@
-"""Rings of a timeline, which a process of PyTorch writes to (core/measure/trace.h). Part of loaders/torch/serve.py.
+"""Rings of a timeline, which a process of PyTorch writes to (core/measure/trace.h). Part of loaders/torch/dlbench_serve.py.
 
 The memory is the cell's own. Its processes map it by a name that leads to the cell's descriptor, so that workers find it however they
 were started. A thread writes to its own ring alone: nothing is locked.

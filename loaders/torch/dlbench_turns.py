@@ -1,4 +1,4 @@
-"""Of which batches there are time stamps: of quick ones, of one in several. Part of loaders/torch/serve.py.
+"""Of which batches there are time stamps: of quick ones, of one in several. Part of loaders/torch/dlbench_serve.py.
 
 A stamp takes some microseconds, and an image of 100 x 100 pixels with five transforms 400. So batches are drawn, such that stamps take about
 0.3% of the work. What is stamped of a drawn batch counts for the whole group that it is drawn from: whatever the order of the data, sums and counts

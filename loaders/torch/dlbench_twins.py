@@ -1,6 +1,6 @@
 """The data set of a configuration as users of PyTorch write it: torchvision's ImageFolder, soundfile, webdataset, h5py, numpy.memmap, lmdb,
 arrays.
-Part of loaders/torch/serve.py.
+Part of loaders/torch/dlbench_serve.py.
 
 Nothing here is faster or slower than usual: no caches, no tricks. Classes and functions are at the top of the module, so that they can
 be pickled for workers that are spawned. Files are opened by each worker at its first sample.
@@ -181,7 +181,8 @@ def files(setup, refused):
         if codec == "audio":
             return datasets.DatasetFolder(root, ReadClip(get), EXTENSIONS[codec], ClipToTensor(get)), ragged
         return datasets.DatasetFolder(root, whole_file, is_valid_file=os.path.isfile), ragged
-    paths = sorted(entry.path for entry in os.scandir(root) if entry.is_file() and not entry.name.startswith("."))
+    takes_hidden = codec in EXTENSIONS  # as in folders of classes
+    paths = sorted(entry.path for entry in os.scandir(root) if entry.is_file() and (takes_hidden or not entry.name.startswith(".")))
     if codec not in DECODED:
         return Files(paths, whole_file), ragged
     paths = [one for one in paths if one.lower().endswith(EXTENSIONS[codec])]
@@ -211,6 +212,14 @@ def fields_of(path):
     return found
 
 
+def split_and_shuffle(shards):
+    """By worker, in a new order in each epoch: shardshuffle has the same order in all epochs, and detshuffle in those of new workers."""
+    import webdataset as wds
+
+    mine = list(wds.split_by_worker(shards))
+    return (mine[i] for i in torch.randperm(len(mine)).tolist())
+
+
 def webdataset(setup, refused):
     import webdataset as wds
 
@@ -231,9 +240,9 @@ def webdataset(setup, refused):
     # Without a shard a worker has no sample, which is no error: it idles.
     data = wds.WebDataset(
         shards,
-        shardshuffle=len(shards) if shuffle else False,
+        shardshuffle=False,
         nodesplitter=wds.split_by_node if setup["world"] > 1 else wds.shardlists.single_node_only,
-        seed=setup["seed"],
+        workersplitter=split_and_shuffle if shuffle else wds.split_by_worker,
         empty_check=False,
     )
     if shuffle and buffer > 0:
@@ -298,32 +307,54 @@ def hdf5(setup, refused):
     return joined([Hdf5(one, get) for one in paths]), {}
 
 
-class Tokens(Dataset):
-    """Windows of seq_len tokens of a memory-mapped file, and the same one token on: nanoGPT's get_batch, as a Dataset."""
+NPY_MAGIC = b"\x93NUMPY"
+TOKEN_TYPES = {"u8": "u1", "u16": "<u2", "u32": "<u4", "i32": "<i4", "i64": "<i8"}  # of tokens.dtype
+LLMC_BYTES = 1024  # llm.c's header
+LLMC_TYPES = {20240520: "<u2", 20240801: "<u4"}  # by the number that it begins with
 
-    HEADER = {"llmc": 1024}
+
+def layout_of(head, get):
+    """Of a file of tokens that begins with `head`."""
+    if get("tokens.layout") not in (None, "auto"):
+        return get("tokens.layout")
+    if head.startswith(NPY_MAGIC):
+        return "npy"
+    return "llmc" if int.from_bytes(head[:4], "little") in LLMC_TYPES else "raw"
+
+
+def stored_tokens(path, get):
+    """The tokens of a file, mapped; how many make a row of its array, 0: it has no rows; its layout."""
+    import numpy
+
+    with open(path, "rb") as file:
+        head = file.read(8)
+    layout = layout_of(head, get)
+    if layout == "npy":
+        data = numpy.load(path, mmap_mode="r")
+        return data.reshape(-1), data.shape[1] if data.ndim == 2 else 0, layout
+    if layout == "llmc":
+        dtype = LLMC_TYPES[int.from_bytes(head[:4], "little")]
+        return numpy.memmap(path, dtype=dtype, mode="r", offset=LLMC_BYTES), 0, layout
+    return numpy.memmap(path, dtype=TOKEN_TYPES.get(get("tokens.dtype"), "<u2"), mode="r"), 0, layout
+
+
+class Tokens(Dataset):
+    """Rows of a memory-mapped file, or windows of seq_len tokens of a memory-mapped file, and the same one token on: nanoGPT's get_batch, as a Dataset."""
 
     def __init__(self, path, get, seed):
         import numpy
 
-        dtype = numpy.dtype(get("tokens.dtype") if get("tokens.dtype") not in (None, "auto") else "u2")
-        layout = get("tokens.layout")
-        with open(path, "rb") as file:
-            head = file.read(8)
-        if head[:6] == b"\x93NUMPY":
-            self.data = numpy.load(path, mmap_mode="r").reshape(-1)
-        else:
-            llmc = layout == "llmc" or (layout == "auto" and head[:4] == (20240520).to_bytes(4, "little"))
-            self.data = numpy.memmap(path, dtype=dtype, mode="r", offset=1024 if llmc else 0)
-        self.length = get("tokens.seq_len")
+        self.data, row, layout = stored_tokens(path, get)
+        self.length = row - 1 if row else get("tokens.seq_len")
         self.widen = get("dataset.codec") == "tokens" and get("transform.where") != "gpu"
-        n = (len(self.data) - 1) // self.length
-        random = get("tokens.sampling") == "random" or (get("tokens.sampling") == "auto" and layout in ("auto", "raw"))
+        step = row or self.length
+        n = (len(self.data) - (0 if row else 1)) // step
+        random = get("tokens.sampling") == "random" or (get("tokens.sampling") == "auto" and layout == "raw")
         if random and n > 0:  # a short file has no window
             starts = numpy.random.RandomState(seed & 0xFFFFFFFF).randint(0, len(self.data) - self.length, n)
             self.start = array.array("q", starts.tolist())  # four slices at a numpy integer would take 0.5 us of 10 more
         else:
-            self.start = range(0, n * self.length, self.length)
+            self.start = range(0, n * step, step)
         self.int64, self.stored = numpy.int64, numpy.dtype("i%d" % self.data.dtype.itemsize)
 
     def __len__(self):
@@ -341,7 +372,8 @@ class Tokens(Dataset):
 def tokens(setup, refused):
     get = setup["settings"].get
     paths = paths_of(setup, refused, "*.bin", "*.npy")
-    if get("tokens.layout") == "megatron" or any(os.path.exists(one[:-4] + ".idx") for one in paths):
+    indexed = (one for one in paths if one.endswith(".bin") and os.path.exists(one[:-4] + ".idx"))
+    if get("tokens.layout") == "megatron" or (get("tokens.layout") in (None, "auto") and any(indexed)):
         raise refused("PYTHON_NO_TWIN", "Megatron's files are read by Megatron's own code: give python.dataset")
     return joined([Tokens(one, get, get("tokens.seed") or 0) for one in paths]), {}
 

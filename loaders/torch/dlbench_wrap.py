@@ -1,5 +1,5 @@
 """Puts stamps (dlbench_stamps.py) around the parts of the user's data: its transforms, what opens its images, the data set itself. Part of
-loaders/torch/serve.py."""
+loaders/torch/dlbench_serve.py."""
 
 import collections
 import itertools

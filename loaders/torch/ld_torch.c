@@ -13,6 +13,7 @@
 #include "loaders/loader.h"
 #include "loaders/torch/interpreter.h"
 #include "loaders/torch/rings.h"
+#include "loaders/torch/weight.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -48,6 +49,7 @@ struct torch {
     json_t *told;              /* what the interpreter is; then with what it measured; owned */
     struct dlb_os_process use; /* since the first epoch began */
     uint64_t pss_bytes;
+    struct dlb_weight weight;
 };
 
 /* The thread of a loader that is one of several: it signals job->ready when the interpreter has
@@ -165,6 +167,8 @@ static int torch_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
     if (!self->use_begun) {
         dlb_os_group(self->interpreter.link.keeper.program, &self->use, &self->pss_bytes);
         self->use_begun = true;
+        if (!self->job->ceiling)
+            dlb_weight_begin(&self->weight, self->interpreter.link.keeper.program);
         if (start_bell(self, err) != DLB_OK) /* by now each loader has forked its keeper */
             return (int)err->status;
     }
@@ -251,6 +255,7 @@ static int torch_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool
         return dlb_fail(err, DLB_ERR_PYTHON_GARBAGE, self->interpreter.path, DLB_NO_OFFSET,
                         "answer %u to a question for a batch", (unsigned)answer.kind);
     *out = batch_of(self, answer.number);
+    dlb_weight_batch(&self->weight);
     self->seq++;
     self->n_samples += out->n_samples;
     if (self->n_delivered++ == 0)
@@ -278,6 +283,9 @@ static void end_use(struct torch *self)
         return;
     self->use_begun = false;
     dlb_os_group(self->interpreter.link.keeper.program, &now, &self->pss_bytes);
+    uint64_t most_bytes = dlb_weight_end(&self->weight); /* workers may have left since */
+    if (most_bytes > self->pss_bytes)
+        self->pss_bytes = most_bytes;
     *use = (struct dlb_os_process){.utime_ns = rise(use->utime_ns, now.utime_ns),
                                    .stime_ns = rise(use->stime_ns, now.stime_ns),
                                    .minor_faults = rise(use->minor_faults, now.minor_faults),

@@ -102,7 +102,7 @@ static int fail_garbage(struct dlb_link *link, struct dlb_err *err)
                     DLB_KEEPER_FD);
 }
 
-/* The codes that serve.py may name; any other counts as an exception. */
+/* The codes that dlbench_serve.py may name; any other counts as an exception. */
 static enum dlb_code code_of(const char *name)
 {
     char full[64];

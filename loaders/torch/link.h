@@ -1,4 +1,5 @@
-/* An interpreter of Python that serves batches, and the messages to it (loaders/torch/serve.py).
+/* An interpreter of Python that serves batches, and the messages to it
+ * (loaders/torch/dlbench_serve.py).
  *
  * Floor 3. The consumer's thread, except for dlb_link_fd, which another thread may poll. */
 #ifndef DLB_LOADERS_TORCH_LINK_H

@@ -170,6 +170,16 @@ static void end_epoch(struct dlb_accelerator *a)
     a->at = DLB_AT_ENDED;
 }
 
+/* Of a batch that another process has copied: what the device makes its samples of. */
+static size_t elsewhere_bytes(const struct dlb_accelerator *a)
+{
+    const struct dlb_augment *augment = a->common->how->augment;
+
+    return augment && augment->kind != DLB_AUGMENT_NONE
+               ? (size_t)a->batch.n_samples * augment->in_bytes
+               : 0;
+}
+
 /* Starts the copy at once, even if the step has to wait: after the copy the slot can be filled
  * again. */
 static int hand_over(struct dlb_accelerator *a, struct dlb_err *err)
@@ -177,8 +187,7 @@ static int hand_over(struct dlb_accelerator *a, struct dlb_err *err)
     const struct dlb_consume *how = a->common->how;
     uint32_t buf = (uint32_t)(a->n_batches % (how->device_prefetch + 1));
 
-    /* A batch of another process was copied there: for the device there are no bytes left. */
-    size_t n_bytes = how->loader->elsewhere ? 0 : a->batch.n_bytes;
+    size_t n_bytes = how->loader->elsewhere ? elsewhere_bytes(a) : a->batch.n_bytes;
     int rc = how->device->copy(a->feed->device_state, buf, a->batch.data, n_bytes, err);
     *flight_at(a, a->n_flight) = (struct dlb_flight){.batch = a->batch, .buf = buf};
     a->since_ns = dlb_now_ns();

@@ -17,15 +17,14 @@ static void add(struct dlb_idle *idle, uint64_t start_ns, uint64_t end_ns,
 struct dlb_idle dlb_idle_between(const struct dlb_step *last, const struct dlb_step *step)
 {
     uint64_t at = last->times.step_end_ns, to = step->times.step_start_ns;
-    uint64_t held_to = at + step->held_input_ns < step->held_until_ns
-                           ? at + step->held_input_ns
-                           : later(step->held_until_ns, at);
+    uint64_t own = later(step->held_until_ns, at); /* from here on its own reasons count */
+    uint64_t held_to = at + step->held_input_ns < own ? at + step->held_input_ns : own;
     /* They follow each other in time. */
     const struct dlb_idle_piece known[] = {
         {at, held_to, DLB_DS_IDLE_INPUT},
-        {step->over_start_ns, step->over_end_ns, DLB_DS_IDLE_INPUT},
-        {step->wait_start_ns, step->wait_end_ns, DLB_DS_IDLE_INPUT},
-        {later(step->times.copy_start_ns, step->wait_end_ns), step->times.copy_end_ns,
+        {later(step->over_start_ns, own), step->over_end_ns, DLB_DS_IDLE_INPUT},
+        {later(step->wait_start_ns, own), step->wait_end_ns, DLB_DS_IDLE_INPUT},
+        {later(later(step->times.copy_start_ns, step->wait_end_ns), own), step->times.copy_end_ns,
          DLB_DS_EXPOSED_COPY},
     };
     struct dlb_idle idle = {0};

@@ -202,7 +202,6 @@ static void make_ceiling(const struct dlb_plan_cell *cell, struct dlb_spec *out)
         out->loader.num_workers = spec->loader.num_workers > 0; /* one puts it into shared memory */
         out->loader.prefetch_factor = 1;
     }
-    out->python.start_method = plain.python.start_method;
     out->run.max_batches = ceiling_steps(&spec->device);
     out->run.warmup_batches = CEILING_WARMUP;
     out->run.epochs = out->run.max_batches + CEILING_WARMUP + 1; /* of one batch at least */

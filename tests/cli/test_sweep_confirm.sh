@@ -75,7 +75,7 @@ assert any(c["pipeline"] == "pytorch" for c in d["cells"])
 assert all(c["status"] == "ok" for c in d["cells"][:2])
 PY
 valid_summary results/cut/summary.json
-for _ in $(seq 40); do pgrep -f "$tmp/results.*/serve.py" >/dev/null || break; sleep 0.05; done
-pgrep -f "$tmp/results.*/serve.py" >/dev/null && failed "no interpreter should be left"
+for _ in $(seq 40); do pgrep -f "$tmp/results.*/dlbench_serve.py" >/dev/null || break; sleep 0.05; done
+pgrep -f "$tmp/results.*/dlbench_serve.py" >/dev/null && failed "no interpreter should be left"
 
 finish

@@ -8,6 +8,12 @@
 run "$dlbench" run "${own[@]}" --run-name none --json
 expect_code E_PYTHON_NO_TORCH
 
+mkdir -p broken/torch
+echo 'raise OSError("libcudart.so.13: cannot open shared object file: No such file or directory")' >broken/torch/__init__.py
+PYTHONPATH=broken run "$dlbench" run "${own[@]}" --run-name broken --json
+expect_code E_PYTHON_NO_TORCH
+expect_err 'libcudart.so.13'
+
 export PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double
 
 cat >init.py <<'PY'

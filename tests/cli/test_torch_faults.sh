@@ -25,6 +25,14 @@ expect_err "$tmp/package/train.py:1"
 expect_err '"package.train:make"'
 run "$dlbench" run "${torch[@]}" --set python.dataset=train.v2.py:make --run-name dots --json
 expect_exit 0
+
+# --- modules of the user's may have any name
+echo 'from train import make' >serve.py
+echo 'from serve import make' >served.py
+run "$dlbench" run "${torch[@]}" --set python.dataset=served.py:make --run-name serve --json
+expect_exit 0
+
+# --- for another loader
 refused E_PYTHON_ONLY "${own[@]}" --set loader.kind=inline
 
 # --- without dataset.format and loader.kind, data of one's own are read by PyTorch
@@ -57,7 +65,7 @@ expect_no_process
 # --- a program that is killed leaves nothing behind
 "$dlbench" run "${own[@]}" "${at[@]}" --set python.args.what=hangs --set loader.num_workers=2 --set run.epochs=9 --run-name killed >/dev/null 2>&1 &
 killed=$!
-for _ in $(seq 100); do pgrep -f "$tmp/results.*/serve.py" >/dev/null && break; sleep 0.05; done
+for _ in $(seq 100); do pgrep -f "$tmp/results.*/dlbench_serve.py" >/dev/null && break; sleep 0.05; done
 sleep 0.5
 kill -KILL $killed
 wait $killed 2>/dev/null

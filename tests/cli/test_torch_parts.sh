@@ -25,9 +25,19 @@ for n in 40, 100, 7:
     assert batches.kept[0].memory is memory and memory.data.raw[: 8 * n] == bytes([n]) * 8 * n
 PY
 
+# --- of a kept batch the pages of its storages are unmapped, once each, and no other ones: elements may overlap
+holds <<'PY'
+import os
+from dlbench_batches import Pages
+page = os.sysconf("SC_PAGESIZE")
+one, small, private = torch.Tensor((4 * page,), shared=True), torch.Tensor((10,), shared=True), torch.Tensor((4 * page,))
+pages = Pages([one.expand(64, 4 * page), one, small, private])
+assert pages.ranges == [(one.data_ptr(), 4 * page)], pages.ranges
+PY
+
 # --- the loader is given no pin thread, whatever the cell is of
 holds <<'PY'
-from serve import loader_settings
+from dlbench_serve import loader_settings
 assert loader_settings({"settings": {"loader.num_workers": 2, "loader.pin_memory": True}}, torch)["pin_memory"] is False
 PY
 
@@ -408,7 +418,7 @@ import struct
 import threading
 import time
 import types
-from serve import BEGUN, BATCH, END, EPOCH, FOREVER, NEXT, STOP, Batches, Server
+from dlbench_serve import BEGUN, BATCH, END, EPOCH, FOREVER, NEXT, STOP, Batches, Server
 
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 loaded = []
@@ -451,6 +461,67 @@ assert is_silent()
 ask(STOP, 0)
 server.join(10)
 assert not server.is_alive()
+PY
+
+# --- what the user's module has beside its data set: an empty list that collates, no length beside a sampler, a pipe that is shuffled
+cat >beside.py <<'PY'
+import torch
+from torch.utils.data import Dataset, IterDataPipe
+
+
+class Unsized(Dataset):
+    def __len__(self):
+        raise NotImplementedError
+
+    def __getitem__(self, i):
+        return torch.zeros(4)
+
+
+class Pipe(IterDataPipe):
+    def __iter__(self):
+        return iter([torch.zeros(4)] * 8)
+
+
+class Empty(list):
+    def __call__(self, samples):
+        return ["mine", len(samples)]
+
+
+sampler = range(8)
+collate_fn = Empty()
+PY
+sed '/^sampler/d' beside.py >pipe.py
+holds <<'PY'
+import os
+from dlbench_batches import Batches
+from dlbench_serve import Source
+settings = {"loader.num_workers": 0, "loader.batch_size": 4, "loader.shuffle": True}
+def source(name):
+    return Source(torch, {"settings": {**settings, "python.dataset": name}, "seed": 1, "rank": 0, "world": 1, "samples": 8, "mode": "measure", "folder": os.getcwd()})
+unsized, pipe = source("beside.py:Unsized"), source("pipe.py:Pipe")
+assert [batch[0] for batch in unsized.loader] == [["mine", 4]] * 2 and unsized.n_samples is None
+assert pipe.loader.shuffle
+PY
+
+# --- tables whose values are no function hold no tensors; python.count may be an empty list that can be called; samplers within samplers
+holds <<'PY'
+import types
+from dlbench_batches import Batches
+from dlbench_serve import set_epoch
+class Table:
+    values = property(lambda self: [[1]])
+    def keys(self):
+        return ["a"]
+class Empty(list):
+    def __call__(self, batch):
+        return 5
+assert Batches(torch, None).measure({"x": torch.zeros(8, 4), "table": Table()})[1:] == (8, 32)
+assert Batches(torch, Empty()).measure(torch.zeros(8, 4))[1] == 5
+told = []
+inner = types.SimpleNamespace(set_epoch=told.append)
+for sampler in inner, types.SimpleNamespace(sampler=inner), types.SimpleNamespace(sampler=None), None:
+    set_epoch(sampler, len(told) + 3)
+assert told == [3, 4]
 PY
 
 # --- files whose names are no module's, or another one's, and the same under spawn

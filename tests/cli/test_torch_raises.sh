@@ -176,7 +176,7 @@ import types
 from dlbench_batches import Batches
 from dlbench_errors import Refused
 from dlbench_names import called
-from serve import Server, ended_worker
+from dlbench_serve import Server, ended_worker
 
 
 @dataclasses.dataclass

@@ -147,8 +147,8 @@ expect_no_process() {
         kill -0 "$pid" 2>/dev/null && failed "process $pid should be gone"
     done <pids
     : >pids
-    for _ in $(seq 40); do pgrep -f "$tmp/results.*/serve.py" >/dev/null || break; sleep 0.05; done
-    pgrep -f "$tmp/results.*/serve.py" >/dev/null && failed "no interpreter should be left"
+    for _ in $(seq 40); do pgrep -f "$tmp/results.*/dlbench_serve.py" >/dev/null || break; sleep 0.05; done
+    pgrep -f "$tmp/results.*/dlbench_serve.py" >/dev/null && failed "no interpreter should be left"
 }
 
 refused() { # CODE OPTIONS...

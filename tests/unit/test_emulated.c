@@ -291,6 +291,37 @@ static void samples_are_made_within_the_step(void **state)
     free(want);
 }
 
+/* Steps take as long, but nothing is copied. */
+static void batches_of_another_process_are_only_stepped(void **state)
+{
+    (void)state;
+    struct dlb_augment how = dlb_augment_widen(DLB_ELEMENT_U16, 1025);
+    struct rig rig = {.opts = {.step_ms = 1}, .augment = &how};
+    size_t n = 4 * (size_t)BYTES / how.in_bytes; /* more than a buffer has room for */
+    double ns = (double)(n * (how.in_bytes + how.out_bytes)) /
+                dlb_device_profiles[H100].memory_bytes_per_s * 1e9;
+    rig_open(&rig, 1, false, true);
+    struct dlb_dev_times times = trip(&rig, 0, NULL, n * how.in_bytes);
+    assert_int_equal(times.copy_end_ns, times.copy_start_ns);
+    assert_int_equal(times.step_end_ns - times.step_start_ns, DLB_NS_PER_MS + (uint64_t)ns);
+    rig_close(&rig);
+}
+
+static void copies_that_never_end_do_not_overflow(void **state)
+{
+    (void)state;
+    struct rig rig = {.opts = {.pinned_bytes_per_s = 1e-300}};
+    uint8_t *host = malloc(BYTES);
+    assert_non_null(host);
+    rig_open(&rig, 1, false, false);
+    assert_int_equal(dlb_dev_emulated.pin(rig.dv, host, BYTES, &rig.err), DLB_OK);
+    assert_int_equal(dlb_dev_emulated.copy(rig.dv, 0, host, BYTES, &rig.err), DLB_OK);
+    uint64_t due_ns = dlb_dev_emulated.due(rig.dv, 0, DLB_COPIED);
+    assert_true(due_ns > UINT64_C(1) << 59 && due_ns < UINT64_C(1) << 62);
+    rig_close(&rig);
+    free(host);
+}
+
 static void misuse_is_refused(void **state)
 {
     (void)state;
@@ -314,6 +345,8 @@ int main(void)
         cmocka_unit_test(step_times_spread_as_asked),
         cmocka_unit_test(checksums_are_of_what_arrived),
         cmocka_unit_test(samples_are_made_within_the_step),
+        cmocka_unit_test(batches_of_another_process_are_only_stepped),
+        cmocka_unit_test(copies_that_never_end_do_not_overflow),
         cmocka_unit_test(misuse_is_refused),
         cmocka_unit_test(waits_end_at_their_limit),
     };

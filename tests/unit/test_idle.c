@@ -107,6 +107,25 @@ static void test_held(void **state)
     assert_int_equal(dlb_idle_ns(&idle, DLB_DS_IDLE_OTHER), 110);
 }
 
+/* What this accelerator did meanwhile held nobody. */
+static void test_own_reasons_count_behind_the_barrier(void **state)
+{
+    (void)state;
+    const struct dlb_step last = {.times.step_end_ns = 1000};
+    const struct dlb_step step = {.over_start_ns = 1000,
+                                  .over_end_ns = 1150,
+                                  .wait_start_ns = 1150,
+                                  .wait_end_ns = 1250,
+                                  .held_until_ns = 1300,
+                                  .held_input_ns = 100,
+                                  .times = {1250, 1350, 1360, 2000, 0}};
+    struct dlb_idle idle = dlb_idle_between(&last, &step);
+    fills_the_gap(&idle, 1000, 1360);
+    assert_int_equal(dlb_idle_ns(&idle, DLB_DS_IDLE_INPUT), 100);
+    assert_int_equal(dlb_idle_ns(&idle, DLB_DS_EXPOSED_COPY), 50);
+    assert_int_equal(dlb_idle_ns(&idle, DLB_DS_IDLE_OTHER), 210);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +133,7 @@ int main(void)
         cmocka_unit_test(test_no_gap),
         cmocka_unit_test(test_sums_are_overlaps),
         cmocka_unit_test(test_held),
+        cmocka_unit_test(test_own_reasons_count_behind_the_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

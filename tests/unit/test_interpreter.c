@@ -119,7 +119,7 @@ static void what_keeps_it_from_being_run_is_told(void **state)
     (void)snprintf(path, sizeof path, "%s", folder_path("python3"));
     folder_write("python3", "#!/nowhere/python3\n", 19);
     assert_int_equal(chmod(path, 0755), 0);
-    assert_int_equal(failure(&link, path, "serve.py"), DLB_ERR_PYTHON_NOT_FOUND);
+    assert_int_equal(failure(&link, path, "dlbench_serve.py"), DLB_ERR_PYTHON_NOT_FOUND);
     assert_int_equal(link.keeper.error, ENOENT);
     dlb_link_close(&link);
 }

@@ -204,6 +204,29 @@ static void test_ceiling_is_the_cell_with_batches_ready(void **state)
     dlb_plan_free(&plan);
 }
 
+/* Code that does not survive a fork has no worker of another kind. */
+static void test_ceilings_of_pytorch_start_workers_as_their_cells_do(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *workers;
+        uint32_t n_ceilings;
+    } rows[] = {{"loader.num_workers=2", 2}, {"loader.num_workers=0", 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *const settings[] = {
+            "loader.kind=torch",     "dataset.codec=raw",
+            rows[i].workers,         "sweep.python.start_method=[\"fork\", \"spawn\"]",
+            "sweep.exhaustive=true", NULL};
+        struct dlb_plan plan = planned("sweep", settings);
+        assert_int_equal(plan.n_ceilings, rows[i].n_ceilings);
+        for (uint32_t c = 0; c < plan.n_cells; c++)
+            if (!plan.cells[c].skipped)
+                assert_int_equal(plan.ceilings[plan.cells[c].ceiling].python.start_method,
+                                 plan.cells[c].spec->python.start_method);
+        dlb_plan_free(&plan);
+    }
+}
+
 /* Cells that differ in how they load share a ceiling. */
 static void test_ceilings_are_shared(void **state)
 {
@@ -397,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_blocks_hold_everything_once_in_their_own_order),
         cmocka_unit_test(test_order_comes_from_the_seed),
         cmocka_unit_test(test_ceiling_is_the_cell_with_batches_ready),
+        cmocka_unit_test(test_ceilings_of_pytorch_start_workers_as_their_cells_do),
         cmocka_unit_test(test_ceilings_are_shared),
         cmocka_unit_test(test_streams_are_not_read_many_at_once),
         cmocka_unit_test(test_options_of_another_format_are_skipped),

@@ -49,7 +49,7 @@ static void write_interpreter(const char *scratch, const char *name, mode_t mode
     (void)snprintf(path, sizeof path, "%s/%s", scratch, name);
     if (mkdir(path, mode))
         _exit(95);
-    write_file(path, "serve.py");
+    write_file(path, "dlbench_serve.py");
     (void)snprintf(below, sizeof below, "%s/pymp-1", path);
     if (mkdir(below, 0700))
         _exit(96);
@@ -148,7 +148,7 @@ static void test_a_users_file_in_the_scratch_folder_stays(void **state)
     (void)snprintf(name, sizeof name, "results/new/.cells-%ld", (long)last_pid);
     assert_true(folder_has(name));
     static const char *const kept[] = {"/thesis.txt", "/python-course/pymp-1/listener",
-                                       "/python-course/serve.py", "/.dlbench"};
+                                       "/python-course/dlbench_serve.py", "/.dlbench"};
     static const char *const folders[] = {"/python-course/pymp-1", "/python-course"};
     char path[128];
     for (size_t i = 0; i < 4; i++) {

@@ -1,4 +1,4 @@
-"""A stand-in for torch, for tests of loaders/torch/serve.py where torch is not installed: what that script uses, and no more."""
+"""A stand-in for torch, for tests of loaders/torch/dlbench_serve.py where torch is not installed: what that script uses, and no more."""
 
 import ctypes
 import mmap
@@ -16,7 +16,7 @@ _threads = [4]
 class Tensor:
     """Bytes with a shape: a row each sample."""
 
-    requires_grad = False
+    requires_grad, is_cpu = False, True
 
     def __init__(self, shape, value=0, shared=False, data=None):
         self.shape, self.dtype, self.layout, self.device = tuple(shape), uint8, strided, "cpu"
@@ -60,6 +60,12 @@ class Tensor:
 
     def as_strided(self, shape, stride):
         return Tensor(shape, shared=self.shared, data=self.data)
+
+    def expand(self, *shape):
+        return self.as_strided(shape, None)
+
+    def untyped_storage(self):
+        return types.SimpleNamespace(data_ptr=self.data_ptr, nbytes=lambda: ctypes.sizeof(self.data))
 
     def is_shared(self):
         return self.shared

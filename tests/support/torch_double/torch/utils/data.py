@@ -16,6 +16,10 @@ class IterableDataset(Dataset):
     pass
 
 
+class IterDataPipe(IterableDataset):
+    pass
+
+
 class ConcatDataset(Dataset):
     pass
 
@@ -58,9 +62,9 @@ class DataLoader:
     def __init__(self, dataset, batch_size=1, shuffle=False, num_workers=0, pin_memory=False, drop_last=False, timeout=0,
                  prefetch_factor=None, persistent_workers=False, generator=None, collate_fn=None, worker_init_fn=None,
                  sampler=None, batch_sampler=None):
-        if isinstance(dataset, IterableDataset) and (shuffle or sampler or batch_sampler):
+        if isinstance(dataset, IterableDataset) and (shuffle and not isinstance(dataset, IterDataPipe) or sampler or batch_sampler):
             raise ValueError("DataLoader with IterableDataset: expected unspecified shuffle and sampler")
-        self.sampler, self.batches = sampler, batch_sampler
+        self.sampler, self.batches, self.shuffle = sampler, batch_sampler, shuffle
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
         self.num_workers, self.collate, self.init = num_workers, collate_fn or stacked, worker_init_fn
         self.n_ahead = num_workers * (prefetch_factor or 0)

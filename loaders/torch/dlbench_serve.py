@@ -1,6 +1,6 @@
 """Serves the batches of a PyTorch DataLoader to one cell of dlbench (loaders/torch/ld_torch.c).
 
-    serve.py FD      FD: a socket of whole packets (SOCK_SEQPACKET)
+    dlbench_serve.py FD      FD: a socket of whole packets (SOCK_SEQPACKET)
 
 The first packet is the set-up, a JSON object. What follows are records of little-endian u64: (question, number) from the cell, and
 (answer, ...) to it. A NEXT is answered by BATCH, once the batch was copied as .to() copies it from pageable memory: samples, bytes, when
@@ -45,6 +45,7 @@ ANSWER = struct.Struct("<8Q")
 FOREVER = 2**64 - 1
 STAMP_NEXT = 3  # dlbench_stamps.NEXT
 SOON_NS = 1000000  # a batch that takes no longer was there when it was asked for, if no stamp tells
+NO_LENGTH = (TypeError, AttributeError, NotImplementedError)  # what a __len__ raises that has no answer
 ITERABLE = 1  # torch's _DatasetKind.Iterable
 ENDS_S = 1  # how long a worker may take to end behind its last message
 WEIGHT_BYTES = 33500000  # just below the 32 MiB up to which a freed block raises malloc's limits
@@ -136,12 +137,13 @@ class Source:
         generator = torch.Generator()
         generator.manual_seed(self.setup["seed"])
         if self.iterable:
-            settings.pop("shuffle")
+            if not isinstance(dataset, getattr(data, "IterDataPipe", ())):  # these DataLoader itself shuffles
+                settings.pop("shuffle")
         else:
             has_sampler = extras.get("sampler") is not None or extras.get("batch_sampler") is not None
             if not has_sampler:
                 check_numbered(dataset, self.setup["settings"].get("python.dataset"))
-            with contextlib.suppress(TypeError) if has_sampler else contextlib.nullcontext():  # only DataLoader's own sampler needs it
+            with contextlib.suppress(*NO_LENGTH) if has_sampler else contextlib.nullcontext():  # only DataLoader's own sampler needs it
                 self.n_samples = len(dataset)
             if self.setup["world"] > 1 and not has_sampler:
                 extras["sampler"] = data.distributed.DistributedSampler(
@@ -159,7 +161,7 @@ class Source:
             settings.pop("drop_last")
         self.sampler = extras["sampler"] if extras.get("sampler") is not None else extras.get("batch_sampler")
         self.dataset = dataset
-        collate = extras.get("collate_fn") or data.default_collate
+        collate = data.default_collate if extras.get("collate_fn") is None else extras["collate_fn"]
         extras["collate_fn"] = Count(collate)
         if self.setup["settings"].get("python.stamps"):
             path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stamps")
@@ -199,7 +201,7 @@ class Source:
         for tell in (lambda: len(self.loader.dataset), lambda: len(self.loader) * self.known["batch_size"]):
             try:
                 return tell()
-            except (TypeError, AttributeError, NotImplementedError):
+            except NO_LENGTH:
                 continue
         return None
 
@@ -259,6 +261,14 @@ def ended_worker(iterator):
     return None
 
 
+def set_epoch(sampler, epoch):
+    """Of a sampler or a batch_sampler, which may have a sampler within."""
+    for one in sampler, getattr(sampler, "sampler", None):
+        if hasattr(one, "set_epoch"):
+            one.set_epoch(epoch)
+            return
+
+
 class Server:
     def __init__(self, channel, source, batches, kept):
         self.channel, self.source, self.batches, self.kept = channel, source, batches, kept
@@ -276,8 +286,7 @@ class Server:
     def begin(self, epoch):
         if not self.kept:
             self.iterator = None
-            if hasattr(self.source.sampler, "set_epoch"):
-                self.source.sampler.set_epoch(epoch)
+            set_epoch(self.source.sampler, epoch)
             self.iterator, self.n_taken, self.n_samples = iter(self.source.loader), 0, 0
         self.say(BEGUN)
 
@@ -454,7 +463,7 @@ def run(server, setup):
     try:
         import torch
         import torch.utils.data
-    except ImportError as why:
+    except Exception as why:  # a library that it lacks raises OSError
         raise Refused("PYTHON_NO_TORCH", "it cannot import torch (%s)" % why) from None
     get = setup["settings"].get
     if get("python.threads"):
