@@ -5,28 +5,28 @@ enum { N_BATCHES = 3, N_EACH = 5 };
 
 static uint32_t n_given;
 
-static int stub_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
+static int made_up_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
 {
     (void)ld, (void)job, (void)err;
     n_given = 0;
     return DLB_OK;
 }
 
-static void stub_memory(void *ld, struct dlb_memory *out)
+static void made_up_memory(void *ld, struct dlb_memory *out)
 {
     (void)ld;
     *out = (struct dlb_memory){.shared = true};
 }
 
-static int stub_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
+static int made_up_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
 {
     (void)ld, (void)epoch, (void)err;
     return DLB_OK;
 }
 
 /* Labels are among the bytes. */
-static int stub_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
-                     struct dlb_err *err)
+static int made_up_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
+                        struct dlb_err *err)
 {
     uint64_t now_ns = dlb_now_ns();
 
@@ -45,38 +45,38 @@ static int stub_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool 
     return DLB_OK;
 }
 
-static void stub_release(void *ld, const struct dlb_batch *batch)
+static void made_up_release(void *ld, const struct dlb_batch *batch)
 {
     (void)ld, (void)batch;
 }
 
-static int stub_stop(void *ld, struct dlb_err *err)
+static int made_up_stop(void *ld, struct dlb_err *err)
 {
     (void)ld, (void)err;
     return DLB_OK;
 }
 
-static void stub_stats(void *ld, struct dlb_loader_stats *out)
+static void made_up_stats(void *ld, struct dlb_loader_stats *out)
 {
     (void)ld, (void)out;
 }
 
-static void stub_close(void *ld)
+static void made_up_close(void *ld)
 {
     (void)ld;
 }
 
 static const struct dlb_loader stub = {.name = "stub",
                                        .state_bytes = 1,
-                                       .start = stub_start,
-                                       .memory = stub_memory,
-                                       .begin_epoch = stub_begin_epoch,
-                                       .next = stub_next,
+                                       .start = made_up_start,
+                                       .memory = made_up_memory,
+                                       .begin_epoch = made_up_begin_epoch,
+                                       .next = made_up_next,
                                        .elsewhere = true,
-                                       .release = stub_release,
-                                       .stop = stub_stop,
-                                       .stats = stub_stats,
-                                       .close = stub_close};
+                                       .release = made_up_release,
+                                       .stop = made_up_stop,
+                                       .stats = made_up_stats,
+                                       .close = made_up_close};
 
 static struct {
     int (*copy)(void *dv, uint32_t buf, const void *host, size_t n_bytes, struct dlb_err *err);

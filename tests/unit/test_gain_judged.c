@@ -31,27 +31,33 @@ static void assert_near(double value, double wanted)
         fail_msg("%.9g is not %.9g", value, wanted);
 }
 
+/* Each cell at 1,000 samples/s in its window, below a ceiling of 2,000; `within`: epochs. */
+static void judge_within(struct judged *t, const struct dlb_stretch within[2])
+{
+    for (uint32_t cell = 0; cell < 2; cell++)
+        for (uint32_t block = 0; block < 3; block++) {
+            struct dlb_cell_result one = rep(1000, 0.5, block, 1000);
+            one.loop.pace.round = 1;
+            one.loop.pace.n_epoch_batches = 100;
+            one.loop.pace.within = within[cell];
+            put(&t->results.cells[cell], one);
+        }
+    add_ceilings(t, (const double[]){2000, 2000, 2000}, 3);
+    judge(t);
+}
+
 /* The window is faster or slower than what cells are ranked by: the gain is of the latter. */
 static void test_of_the_ranked_rate(void **state)
 {
     (void)state;
     struct judged t;
     open_judged(&t, workers);
-    for (uint32_t cell = 0; cell < 2; cell++)
-        for (uint32_t block = 0; block < 3; block++) {
-            struct dlb_cell_result one = rep(1000, 0.5, block, 1000);
-            struct dlb_pace *pace = &one.loop.pace;
-            pace->round = 1;
-            pace->n_epoch_batches = 100;
-            pace->within = (struct dlb_stretch){.n_steps = 50, /* 8 ms each instead of 10 */
-                                                .n_samples = 500,
-                                                .ns = 400000000,
-                                                .busy_ns = 200000000,
-                                                .idle_input_ns = 200000000};
-            put(&t.results.cells[cell], one);
-        }
-    add_ceilings(&t, (const double[]){2000, 2000, 2000}, 3);
-    judge(&t);
+    const struct dlb_stretch within = {.n_steps = 50, /* 8 ms each instead of 10 */
+                                       .n_samples = 500,
+                                       .ns = 400000000,
+                                       .busy_ns = 200000000,
+                                       .idle_input_ns = 200000000};
+    judge_within(&t, (const struct dlb_stretch[]){within, within});
     assert_int_equal(t.j.ranked_by, DLB_RATE_WITHIN);
     assert_near(gain_of(&t, 0)->median, 1.6);
     close_judged(&t);
@@ -64,19 +70,9 @@ static void test_shares_are_of_the_ranked_rate(void **state)
     (void)state;
     struct judged t;
     open_judged(&t, workers);
-    for (uint32_t cell = 0; cell < 2; cell++)
-        for (uint32_t block = 0; block < 3; block++) {
-            struct dlb_cell_result one = rep(1000, 0.5, block, 1000);
-            struct dlb_pace *pace = &one.loop.pace;
-            pace->round = 1;
-            pace->n_epoch_batches = 100;
-            if (cell == 0)
-                pace->within = (struct dlb_stretch){
-                    .n_steps = 50, .n_samples = 500, .ns = 260000000, .busy_ns = 250000000};
-            put(&t.results.cells[cell], one);
-        }
-    add_ceilings(&t, (const double[]){2000, 2000, 2000}, 3);
-    judge(&t);
+    const struct dlb_stretch within = {
+        .n_steps = 50, .n_samples = 500, .ns = 260000000, .busy_ns = 250000000};
+    judge_within(&t, (const struct dlb_stretch[]){within, {.n_steps = 0}});
     assert_int_equal(t.j.ranked_by, DLB_RATE_WINDOW);
     assert_near(gain_of(&t, 0)->median, 2);
     assert_near(t.j.cells[0].evidence.input_frac, 0.5);

@@ -263,18 +263,26 @@ static void writes_ragged(void **state)
     free(bytes);
 }
 
+/* Of N rows of 64 bytes; the caller frees them. */
+static uint8_t *bytes_of_rows(void)
+{
+    uint8_t *bytes = malloc(N * 64);
+
+    assert_non_null(bytes);
+    for (size_t i = 0; i < N * 64; i++)
+        bytes[i] = (uint8_t)(i * i >> 5);
+    return bytes;
+}
+
 static void writes_rows(void **state)
 {
     static const enum dlb_element elements[] = {DLB_ELEMENT_I16, DLB_ELEMENT_F32, DLB_ELEMENT_U64,
                                                 DLB_ELEMENT_F64, DLB_ELEMENT_U8};
     size_t sizes[N];
-    uint8_t *bytes = malloc(N * 64);
     (void)state;
     if (!is_built("hdf5", "raw"))
         skip();
-    assert_non_null(bytes);
-    for (size_t i = 0; i < N * 64; i++)
-        bytes[i] = (uint8_t)(i * i >> 5);
+    uint8_t *bytes = bytes_of_rows();
     for (size_t i = 0; i < N; i++)
         sizes[i] = 64;
     for (size_t k = 0; k < sizeof elements / sizeof *elements; k++) {
@@ -306,13 +314,10 @@ static void writes_fewer(void **state)
 {
     static const size_t some[] = {N - 1, N - 100, 1};
     size_t sizes[N];
-    uint8_t *bytes = malloc(N * 64);
     (void)state;
     if (!is_built("hdf5", "raw"))
         skip();
-    assert_non_null(bytes);
-    for (size_t i = 0; i < N * 64; i++)
-        bytes[i] = (uint8_t)(i * i >> 5);
+    uint8_t *bytes = bytes_of_rows();
     for (size_t k = 0; k < 4 * sizeof some / sizeof *some; k++) {
         struct dlb_hdf5_opts opts = {.chunk_samples = (int64_t)(k % 4) * 100, .filter = k % 4 == 2};
         size_t n = some[k / 4];
