@@ -126,8 +126,12 @@ class Batches:
             )
         sizes = [one.size(0) for one in tensors if one.dim() > 0]
         n_samples = n_made_of or (sizes[0] if sizes else 1)
-        if n_samples == 0:  # an endless loader of such would never end
-            raise Refused("PYTHON_BATCH_UNKNOWN", "a batch has no sample")
+        if n_samples == 0 or (sizes and not any(sizes)):  # an endless loader of such would never end
+            raise Refused(
+                "PYTHON_BATCH_UNKNOWN",
+                "a batch has no sample: its tensors have 0 rows. If that is right, let python.count name a function that counts its "
+                "samples",
+            )
         return blocks, n_samples, n_bytes
 
     def copy(self, blocks):

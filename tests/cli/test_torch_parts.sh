@@ -339,7 +339,10 @@ batches = Batches(torch, None)
 assert batches.measure(torch.Tensor((50, 8)), 8)[1] == 8 and batches.measure(torch.Tensor((50, 8)))[1] == 50
 assert Batches(torch, lambda batch: 7).measure(torch.Tensor((50, 8)), 8)[1] == 7
 assert batches.measure(["a", "b"], 2) == ([], 2, 0)
-for nothing, n in [(None, 2), (object(), 2), (3.5, 2), ([], 2), (["a"], 0)]:
+assert batches.measure((torch.Tensor((0, 5)), torch.Tensor((8, 3))), 8)[1] == 8  # boxes, of which no image has one
+empty = torch.Tensor((0, 8))
+assert Batches(torch, lambda batch: 8).measure(empty, 8)[1] == 8
+for nothing, n in [(None, 2), (object(), 2), (3.5, 2), ([], 2), (["a"], 0), (empty, 8), (empty, 0), ([empty, empty], 8)]:
     try:
         raise AssertionError(batches.measure(nothing, n))
     except Refused as why:

@@ -20,11 +20,11 @@ POINTS = ["start", "import", "make", "look", "sample", "collate", "count"]
 
 class Row:
     def __init__(self, fault, point, name, code, source="", cause="", *, plant="", interpreter="", more=(), real=False,
-                 workers=None, timeout_s=60, kills="", large=0, sweep=False):
+                 workers=None, timeout_s=60, kills="", small_disk=False, sweep=False):
         self.fault, self.point, self.name, self.code, self.source, self.cause = fault, point, name, code, source, cause
         self.plant, self.interpreter, self.more, self.real = plant, interpreter, list(more), real
         self.workers = (2 if timeout_s < 60 else 0) if workers is None else workers  # without workers there is no timeout
-        self.timeout_s, self.kills, self.large, self.sweep = timeout_s, kills, large, sweep
+        self.timeout_s, self.kills, self.small_disk, self.sweep = timeout_s, kills, small_disk, sweep
 
     def full_name(self):
         return f"torch/{self.fault}/{self.point}/{self.name}"
@@ -162,4 +162,4 @@ for place in ["look", "cell"]:
         plant=f"at=open,in={place},path=/python-,effect=EMFILE")
     row("EINTR", "start", f"write-{place}", "", plant=f"at=write,in={place},path=/python-,effect=storm")
     row("short", "start", f"write-{place}", "", plant=f"at=write,in={place},path=/python-,effect=short")
-row("ENOSPC", "make", "stamps", "E_NO_SPACE", "pass", r"stamps: No space left on device", large=1 << 20)
+row("ENOSPC", "make", "stamps", "E_NO_SPACE", "fill()", r"stamps: No space left on device", small_disk=True)
