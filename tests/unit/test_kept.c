@@ -45,7 +45,8 @@ struct session {
 static void on_event(void *ctx, const struct dlb_runner_event *event)
 {
     struct session *s = ctx;
-    (void)event;
+    if (event->what == DLB_RUNNER_TICK) /* how many there are is the machine's affair */
+        return;
     if (++s->n_events == s->die_at)
         (void)kill(getpid(), SIGKILL);
     if (s->n_events == s->cancel_at)
