@@ -66,17 +66,17 @@ static void made_up_close(void *ld)
     (void)ld;
 }
 
-static const struct dlb_loader stub = {.name = "stub",
-                                       .state_bytes = 1,
-                                       .start = made_up_start,
-                                       .memory = made_up_memory,
-                                       .begin_epoch = made_up_begin_epoch,
-                                       .next = made_up_next,
-                                       .elsewhere = true,
-                                       .release = made_up_release,
-                                       .stop = made_up_stop,
-                                       .stats = made_up_stats,
-                                       .close = made_up_close};
+static const struct dlb_loader made_up = {.name = "made_up",
+                                          .state_bytes = 1,
+                                          .start = made_up_start,
+                                          .memory = made_up_memory,
+                                          .begin_epoch = made_up_begin_epoch,
+                                          .next = made_up_next,
+                                          .elsewhere = true,
+                                          .release = made_up_release,
+                                          .stop = made_up_stop,
+                                          .stats = made_up_stats,
+                                          .close = made_up_close};
 
 static struct {
     int (*copy)(void *dv, uint32_t buf, const void *host, size_t n_bytes, struct dlb_err *err);
@@ -107,7 +107,7 @@ static void test_a_device_is_told_what_its_steps_work_on(void **state)
         struct dlb_dataset dataset = {.shape.n_samples = (uint64_t)N_BATCHES * N_EACH,
                                       .max_payload_bytes = widen.in_bytes,
                                       .augment = *rows[i].augment};
-        struct pipeline p = {.dataset = &dataset, .use_loader = &stub};
+        struct pipeline p = {.dataset = &dataset, .use_loader = &made_up};
         pipeline_device(&p.device);
         struct dlb_device watched = *dlb_devices[p.device.kind - 1];
         copies.copy = watched.copy;
