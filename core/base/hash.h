@@ -11,7 +11,7 @@
 
 uint64_t dlb_hash64(const void *data, size_t n_bytes, uint64_t seed);
 
-/* Of a file's content, of up to 1 GiB. False: it cannot be read. */
+/* Of a regular file's content. False: it cannot be read, and *hash is as it was. */
 bool dlb_hash_file(const char *path, uint64_t *hash);
 
 /* The same hash, of bytes that arrive in pieces. The state belongs to its holder; it holds no

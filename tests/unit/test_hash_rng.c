@@ -1,5 +1,6 @@
 #include "core/base/hash.h"
 #include "core/base/rng.h"
+#include "tests/support/folder.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -67,6 +68,29 @@ static void hash_of_pieces_is_that_of_the_whole(void **state)
                 dlb_hash_add(&hash, bytes + at, n - at < piece ? n - at : piece);
             assert_int_equal(dlb_hash_end(&hash), dlb_hash64(bytes, n, n));
         }
+}
+
+/* Around the 64 KiB that are read at once, and of a size that the kernel gives as 0. */
+static void hash_of_a_file_is_that_of_its_bytes(void **state)
+{
+    static const size_t sizes[] = {0, 1, 65535, 65536, 65537, 200000};
+    static unsigned char bytes[200000];
+    uint64_t hash = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 13 + i / 251);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        folder_write("file", bytes, sizes[i]);
+        assert_true(dlb_hash_file(folder_path("file"), &hash));
+        assert_int_equal(hash, dlb_hash64(bytes, sizes[i], 0));
+    }
+    assert_true(dlb_hash_file("/proc/version", &hash));
+    assert_true(hash != dlb_hash64("", 0, 0));
+    hash = 7;
+    assert_false(dlb_hash_file(folder, &hash));
+    assert_false(dlb_hash_file(folder_path("none"), &hash));
+    assert_int_equal(hash, 7);
 }
 
 /* Results are kept on disk: the function may never change. Figures of `printf X | xxhsum -H1`, and
@@ -154,6 +178,8 @@ int main(void)
         cmocka_unit_test(hash_sees_every_bit),
         cmocka_unit_test(hash_depends_on_seed),
         cmocka_unit_test(hash_of_pieces_is_that_of_the_whole),
+        cmocka_unit_test_setup_teardown(hash_of_a_file_is_that_of_its_bytes, folder_make,
+                                        folder_remove),
         cmocka_unit_test(hash_is_xxh64),
         cmocka_unit_test(streams_are_repeatable_and_apart),
         cmocka_unit_test(draws_stay_in_range),
